@@ -1,0 +1,52 @@
+"""Which hardware types each family runs on."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from cli.simulation.arrays import Floats
+from cli.simulation.hardware import Hardware
+from cli.simulation.physics import fits_memory
+from cli.simulation.workload import Workload
+
+NEWCOMER = "mi355x-x8"  # delivered in the middle of the window
+
+_MOST_TYPES = 5
+_NEWCOMER_USERS = 0.15  # share of families that also run there once it exists
+_NEWCOMER_WEIGHT = 0.4
+
+
+def draw_preferences(rng: np.random.Generator, work: Workload, hardware: Hardware) -> Floats:
+    """Weight of every hardware type in the launches of every family.
+
+    Parameters
+    ----------
+    rng : Generator
+    work : Workload
+        The usual run of every family, (F,).
+    hardware : Hardware
+        Types, (H,).
+
+    Returns
+    -------
+    float array (F, H)
+        Zero where the family never runs; every row has a positive weight besides `NEWCOMER`.
+    """
+    smallest = replace(work, trainers=np.maximum(1, work.trainers // 2))
+    fits = fits_memory(smallest, hardware)
+    new = hardware.index(NEWCOMER)
+    capacity = rng.dirichlet(np.full(len(hardware), 3.0))
+    score = np.log(capacity + 1e-4) + rng.gumbel(0, 1, fits.shape)
+    score[~fits] = -np.inf
+    score[:, new] = -np.inf
+
+    best = np.argsort(-score, axis=1)[:, :_MOST_TYPES]
+    shown = np.arange(_MOST_TYPES) < rng.integers(1, _MOST_TYPES + 1, len(fits))[:, None]
+    steepness = rng.uniform(0.2, 1.0, (len(fits), 1))
+    weight = steepness ** np.arange(_MOST_TYPES) * shown
+    preferences = np.zeros(fits.shape)
+    np.put_along_axis(preferences, best, weight, axis=1)
+    preferences[~fits] = 0.0
+    users = fits[:, new] & (rng.random(len(fits)) < _NEWCOMER_USERS)
+    preferences[users, new] = _NEWCOMER_WEIGHT
+    return preferences

@@ -1,0 +1,105 @@
+"""Turns scikit-learn's histogram gradient boosting into the flat arrays that serve.
+
+Reads scikit-learn's private tree records, whose layout a release may change: the version is
+pinned, and a test holds the export equal to scikit-learn's own predictions.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leap_model.columns import Floats
+from leap_model.trees import CATEGORICAL, CODES_PER_SET, DTYPES, LEAF, MISSING_LEFT, Array, Forest
+from leap_model.trees import checked_forest as check
+
+
+def export_forest(estimator: Any) -> Forest:
+    """The forest of a fitted HistGradientBoostingRegressor or -Classifier.
+
+    Its scores are the estimator's raw predictions: the value for absolute error, log-odds for a
+    classifier, one output a class of `classes_` (a single one for two classes).
+    """
+    columns = _Columns(estimator)
+    parts: list[dict[str, Array]] = []
+    sets: list[Array] = []
+    outputs: list[int] = []
+    roots: list[int] = []
+    nodes = 0
+    for iteration in estimator._predictors:
+        for output, tree in enumerate(iteration):
+            roots.append(nodes)
+            outputs.append(output)
+            parts.append(_tree(tree, columns, nodes, sum(map(len, sets))))
+            sets.append(_left_sets(tree, columns))
+            nodes += len(tree.nodes)
+    arrays: dict[str, Array] = {
+        name: np.concatenate([part[name] for part in parts])
+        for name in ("flags", "feature", "value", "left", "right", "set_index")
+    }
+    arrays |= {
+        "roots": np.array(roots),
+        "outputs": np.array(outputs),
+        "baseline": np.ravel(estimator._baseline_prediction),
+        "sets": np.concatenate(sets),
+    }
+    typed = {name: np.ascontiguousarray(arrays[name], dtype) for name, dtype in DTYPES.items()}
+    return check(estimator.n_features_in_, typed)
+
+
+class _Columns:
+    """scikit-learn moves categorical columns to the front and renumbers their codes: the way back.
+
+    Attributes
+    ----------
+    original : (features,) int
+        Our column of each of theirs.
+    codes : list
+        For each of their columns, the code of ours that each of their codes stands for (None for
+        numbers).
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        features = estimator.n_features_in_
+        mask = estimator.is_categorical_
+        if mask is None:
+            self.original: NDArray[np.intp] = np.arange(features)
+            self.codes: list[Floats | None] = [None] * features
+            return
+        self.original = np.concatenate((np.flatnonzero(mask), np.flatnonzero(~mask)))
+        encoder = estimator._preprocessor.named_transformers_["encoder"]
+        known = [codes[~np.isnan(codes)] for codes in encoder.categories_]
+        self.codes = [*known, *([None] * (features - len(known)))]
+
+
+def _tree(tree: Any, columns: _Columns, first_node: int, first_set: int) -> dict[str, Array]:
+    nodes = tree.nodes
+    leaf = nodes["is_leaf"].astype(bool)
+    categorical = nodes["is_categorical"].astype(bool) & ~leaf
+    flags = (
+        LEAF * leaf + MISSING_LEFT * (nodes["missing_go_to_left"] != 0) + CATEGORICAL * categorical
+    )
+    return {
+        "flags": np.where(leaf, LEAF, flags),
+        "feature": np.where(leaf, 0, columns.original[nodes["feature_idx"]]),
+        "value": np.where(leaf, nodes["value"], np.where(categorical, 0, nodes["num_threshold"])),
+        "left": np.where(leaf, 0, nodes["left"].astype(np.int64) + first_node),
+        "right": np.where(leaf, 0, nodes["right"].astype(np.int64) + first_node),
+        "set_index": np.where(categorical, nodes["bitset_idx"].astype(np.int64) + first_set, -1),
+    }
+
+
+def _left_sets(tree: Any, columns: _Columns) -> NDArray[np.uint8]:
+    """(sets, 32) the codes of ours that go left at each categorical split, unseen ones decided."""
+    theirs = np.ascontiguousarray(tree.raw_left_cat_bitsets, "<u4")
+    bits = np.unpackbits(theirs.view(np.uint8), axis=1, bitorder="little")
+    ours = np.zeros((len(bits), CODES_PER_SET), np.uint8)
+    splits = (tree.nodes["is_categorical"] != 0) & (tree.nodes["is_leaf"] == 0)
+    for node in tree.nodes[splits]:
+        codes = columns.codes[node["feature_idx"]]
+        if codes is None:
+            raise ValueError("a categorical split on a column of numbers")
+        row = int(node["bitset_idx"])
+        ours[row] = node["missing_go_to_left"]
+        ours[row, codes.astype(np.intp)] = bits[row, : len(codes)]
+    return np.packbits(ours, axis=1, bitorder="little")

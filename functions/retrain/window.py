@@ -1,0 +1,52 @@
+"""Which days a run trains on and is judged on. Derived from its date, never from the clock."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from leap_model.errors import TrainingError
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The days from `start` up to, not including, `end`; those without attempts are missing."""
+
+    start: date
+    end: date
+    missing: tuple[date, ...]
+
+    @classmethod
+    def before(cls, end: date, days: int, present: Iterable[date]) -> "Window":
+        """The `days` days before `end`."""
+        start = _earlier(end, days)
+        held = {day for day in present if start <= day < end}
+        every = (start + timedelta(days=offset) for offset in range((end - start).days))
+        return cls(start, end, tuple(day for day in every if day not in held))
+
+    def to_json(self) -> dict[str, Any]:
+        """First and last day, both included, and the days without attempts."""
+        return {
+            "from": self.start.isoformat(),
+            "to": (self.end - timedelta(days=1)).isoformat(),
+            "missing_days": [day.isoformat() for day in self.missing],
+        }
+
+
+def evaluation_day(as_of: date, present: Iterable[date]) -> date:
+    """The last day before `as_of` that has attempts.
+
+    Raises
+    ------
+    TrainingError
+        There is none.
+    """
+    earlier = [day for day in present if day < as_of]
+    if not earlier:
+        raise TrainingError(f"the store holds no attempts that completed before {as_of}")
+    return max(earlier)
+
+
+def _earlier(day: date, days: int) -> date:
+    """`days` before, or the first day there is: a window may reach back beyond all data."""
+    return day - timedelta(days=min(days, (day - date(1970, 1, 1)).days))

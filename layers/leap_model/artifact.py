@@ -1,0 +1,236 @@
+"""What a model version is: arrays and JSON under a manifest (contract section 3).
+
+    manifest.json                 written last; format version, SHA-256 and size of every file
+    model.json, schema.json, catalogue.json, training.json
+    forests/NAME/ARRAY.npy        one folder a forest
+    history/ARRAY.npy             the snapshot
+
+No file can run code when it is read. A version is named by its content, so two different models
+never share a name, and the same data, seed and versions give the same one.
+"""
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leap_model import family
+from leap_model.attempt import compact
+from leap_model.catalogue import Catalogue, parse_catalogue
+from leap_model.errors import ArtifactError, LeapError, StoreError
+from leap_model.features import Schema
+from leap_model.history import History, Snapshot
+from leap_model.model import Model
+from leap_model.store import Store, checked_key
+from leap_model.trees import DTYPES, Array, checked_forest
+
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+_HISTORY = {
+    "family": np.dtype("<u8"),
+    "last": np.dtype("<f8"),
+    "mean": np.dtype("<f8"),
+    "std": np.dtype("<f8"),
+    "runs": np.dtype("<f8"),
+    "last_completed_at": np.dtype("<i8"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Everything that a ranking needs besides the request.
+
+    `training` says where the model comes from: target, as_of, window, estimator, seed, rows,
+    `hardware_rows` (training rows of each type), library versions.
+    """
+
+    model: Model
+    schema: Schema
+    catalogue: Catalogue
+    snapshot: Snapshot
+    training: Mapping[str, Any]
+
+    def hardware_rows(self, hardware_type: str) -> int:
+        """Training rows of a type."""
+        return int(self.training["hardware_rows"].get(hardware_type, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An artifact as bytes: the files, the manifest that seals them, and the name they earn."""
+
+    files: Mapping[str, bytes]
+    manifest: bytes
+    version: str
+
+    @property
+    def manifest_sha256(self) -> str:
+        """What a pointer quotes."""
+        return hashlib.sha256(self.manifest).hexdigest()
+
+
+def pack(artifact: Artifact) -> Packed:
+    """Turn an artifact into files; equal artifacts give equal bytes."""
+    documents = {
+        "model.json": {
+            "n_features": artifact.model.n_features,
+            "steps": list(artifact.model.steps),
+            "forests": {
+                name: {"n_inputs": f.n_inputs} for name, f in artifact.model.forests.items()
+            },
+        },
+        "schema.json": artifact.schema.to_json(),
+        "catalogue.json": artifact.catalogue.to_json(),
+        "training.json": {**artifact.training, "family_rules_version": family.RULES_VERSION},
+    }
+    files = {name: _json(document) for name, document in documents.items()}
+    for forest_name, forest in artifact.model.forests.items():
+        for name, array in forest.arrays().items():
+            files[checked_key(f"forests/{forest_name}/{name}.npy")] = _npy(array)
+    history = {"family": artifact.snapshot.family}
+    history |= {
+        name: getattr(artifact.snapshot.history, name) for name in _HISTORY if name != "family"
+    }
+    files |= {f"history/{n}.npy": _npy(np.asarray(a, _HISTORY[n])) for n, a in history.items()}
+    manifest = _json(
+        {
+            "format_version": FORMAT_VERSION,
+            "files": {
+                name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+                for name, content in sorted(files.items())
+            },
+        }
+    )
+    digest = hashlib.sha256(manifest).hexdigest()
+    return Packed(files, manifest, f"{artifact.training['as_of']}-{digest[:12]}")
+
+
+def publish(store: Store, prefix: str, packed: Packed) -> None:
+    """Write a version, manifest last, after reading every file's size back.
+
+    Publishing the same version again writes nothing.
+
+    Raises
+    ------
+    StoreError
+        Something else lies under the version's name.
+    """
+    for name, content in packed.files.items():
+        key = f"{prefix}/{name}"
+        if not store.create(key, content) and store.read(key) != content:
+            raise StoreError(f"{key} is there already with other content; a version never changes")
+    for name, content in packed.files.items():
+        if store.size(f"{prefix}/{name}") != len(content):
+            raise StoreError(f"{prefix}/{name} was not written whole")
+    key = f"{prefix}/{MANIFEST}"
+    if not store.create(key, packed.manifest) and store.read(key) != packed.manifest:
+        raise StoreError(f"{key} is there already with other content; a version never changes")
+
+
+def load(folder: Path, manifest_sha256: str | None = None) -> Artifact:
+    """Open a version, once every file is known to be what was written.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the version's files lie. Arrays are mapped, not read into memory.
+    manifest_sha256 : str, optional
+        What the pointer says of the manifest.
+
+    Raises
+    ------
+    ArtifactError
+        The first thing that is wrong, in one sentence.
+    """
+    try:
+        manifest = _verified(folder, manifest_sha256)
+        return _open(folder, manifest)
+    except ArtifactError:
+        raise
+    except LeapError as fault:
+        raise ArtifactError(str(fault)) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
+        raise ArtifactError(f"the artifact is malformed: {fault!r}") from None
+
+
+def _verified(folder: Path, manifest_sha256: str | None) -> set[str]:
+    """The files of the manifest, each present and unaltered."""
+    try:
+        content = (folder / MANIFEST).read_bytes()
+    except OSError:
+        raise ArtifactError("the artifact has no manifest: it was never completed") from None
+    if manifest_sha256 is not None and hashlib.sha256(content).hexdigest() != manifest_sha256:
+        raise ArtifactError("the artifact's manifest is not the one that the pointer names")
+    manifest = json.loads(content)
+    if manifest.get("format_version") != FORMAT_VERSION:
+        raise ArtifactError(
+            f"the artifact is of format {manifest.get('format_version')}; "
+            f"this library reads format {FORMAT_VERSION}"
+        )
+    for name, entry in manifest["files"].items():
+        path = folder / checked_key(name)
+        if not path.is_file():
+            raise ArtifactError(f"the artifact lacks its file {name}")
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != entry["sha256"]:
+                raise ArtifactError(f"the artifact's file {name} was altered")
+    return set(manifest["files"])
+
+
+def _open(folder: Path, files: set[str]) -> Artifact:
+    def document(name: str) -> Any:
+        if name not in files:
+            raise ArtifactError(f"the artifact's manifest does not list {name}")
+        return json.loads((folder / name).read_bytes())
+
+    def array(name: str) -> Array:
+        if name not in files:
+            raise ArtifactError(f"the artifact's manifest does not list {name}")
+        mapped: Array = np.load(folder / name, mmap_mode="r", allow_pickle=False)
+        return mapped.view(np.ndarray)
+
+    training = document("training.json")
+    if training["family_rules_version"] != family.RULES_VERSION:
+        raise ArtifactError(
+            f"the artifact's families follow rules {training['family_rules_version']}; "
+            f"this library follows rules {family.RULES_VERSION}"
+        )
+    described = document("model.json")
+    forests = {
+        name: checked_forest(
+            int(entry["n_inputs"]), {part: array(f"forests/{name}/{part}.npy") for part in DTYPES}
+        )
+        for name, entry in described["forests"].items()
+    }
+    model = Model(int(described["n_features"]), described["steps"], forests).checked()
+    schema = Schema.from_json(document("schema.json"))
+    if len(schema.columns) != model.n_features:
+        raise ArtifactError("the artifact's schema and model differ in their number of columns")
+    snapshot = _snapshot({name: array(f"history/{name}.npy") for name in _HISTORY})
+    return Artifact(model, schema, parse_catalogue(document("catalogue.json")), snapshot, training)
+
+
+def _snapshot(arrays: Mapping[str, Array]) -> Snapshot:
+    for name, dtype in _HISTORY.items():
+        if arrays[name].dtype != dtype or arrays[name].shape != arrays["family"].shape:
+            raise ArtifactError(f"the snapshot's array {name} has the wrong type or shape")
+    if np.any(arrays["family"][1:] <= arrays["family"][:-1]):
+        raise ArtifactError("the snapshot's families must ascend")
+    history = History(*(arrays[name] for name in _HISTORY if name != "family"))
+    return Snapshot(arrays["family"], history)
+
+
+def _json(document: Any) -> bytes:
+    # Through compact first: a document that is not plain JSON must fail here, not at load.
+    return (json.dumps(json.loads(compact(document)), indent=1, sort_keys=True) + "\n").encode()
+
+
+def _npy(array: Array) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    return buffer.getvalue()

@@ -1,0 +1,74 @@
+"""Asks a rank server over HTTP, within a time budget, and never raises."""
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from typing import Any
+
+from leap_model import limits
+from leap_model.answer import INTERNAL_ERROR, INVALID_REQUEST, MODEL_UNAVAILABLE, answer
+
+_MOST_ANSWER_BYTES = 4 * 1024 * 1024
+
+
+class RankClient:
+    """Posts requests to the URL of a rank server.
+
+    Parameters
+    ----------
+    url : str
+        An http or https address.
+    timeout_s : float
+        Seconds that one call may take, from name look-up to the last byte.
+    """
+
+    def __init__(self, url: str, timeout_s: float = limits.CLIENT_TIMEOUT_S) -> None:
+        self._url = url
+        self._timeout_s = timeout_s
+
+    def rank(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The server's answer; on any failure one with an empty preference and a reason."""
+        try:
+            body = json.dumps(request).encode()
+        except (TypeError, ValueError, RecursionError):
+            return answer(reason=INVALID_REQUEST, detail="the request is not JSON")
+        done: list[dict[str, Any]] = []
+        # A thread, because no socket timeout bounds a name look-up or a server that trickles.
+        call = threading.Thread(target=lambda: done.append(self._post(body)), daemon=True)
+        try:
+            call.start()
+            call.join(self._timeout_s)
+        except RuntimeError:
+            return answer(reason=INTERNAL_ERROR, detail="no thread could be started")
+        if not done:
+            detail = f"no answer within {self._timeout_s:g} s"
+            return answer(reason=MODEL_UNAVAILABLE, detail=detail)
+        return done[0]
+
+    def _post(self, body: bytes) -> dict[str, Any]:
+        try:
+            if not self._url.startswith(("http://", "https://")):
+                return answer(reason=MODEL_UNAVAILABLE, detail="the URL is not http or https")
+            call = urllib.request.Request(  # noqa: S310 - the scheme was checked
+                self._url, body, {"Content-Type": "application/json"}, method="POST"
+            )
+            return _answer_in(self._open(call))
+        except Exception as fault:
+            return answer(reason=MODEL_UNAVAILABLE, detail=f"{type(fault).__name__} on the way")
+
+    def _open(self, call: urllib.request.Request) -> bytes:
+        try:
+            with urllib.request.urlopen(call, timeout=self._timeout_s) as response:  # noqa: S310
+                content: bytes = response.read(_MOST_ANSWER_BYTES)
+                return content
+        except urllib.error.HTTPError as refusal:
+            with refusal:  # a refusal may carry an answer, such as 400 for invalid_request
+                return refusal.read(_MOST_ANSWER_BYTES)
+
+
+def _answer_in(content: bytes) -> dict[str, Any]:
+    document = json.loads(content)
+    if not isinstance(document, dict) or not isinstance(document.get("preference"), list):
+        return answer(reason=MODEL_UNAVAILABLE, detail="what came back is no answer")
+    return document

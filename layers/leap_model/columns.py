@@ -1,0 +1,157 @@
+"""Columns: the arrays that jobs and candidates become before a feature is made of them.
+
+Nothing here works row by row. Text is dictionary-encoded once, so that later steps do their
+Python work per distinct value.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Codes: TypeAlias = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """A text column. `codes` (n,) index `values`; −1 is missing."""
+
+    codes: Codes
+    values: tuple[str, ...]
+
+    @classmethod
+    def of(cls, texts: Iterable[str | None]) -> Self:
+        """Encode texts; codes count up in order of first appearance."""
+        index: dict[str, int] = {}
+        codes = [-1 if text is None else index.setdefault(text, len(index)) for text in texts]
+        return cls(np.array(codes, np.int32), tuple(index))
+
+    def take(self, rows: NDArray[Any]) -> "Labels":
+        """The column at some rows."""
+        return Labels(self.codes[rows], self.values)
+
+    def recode(self, table: Mapping[str, int], unknown: int) -> Codes:
+        """Codes of another dictionary; `unknown` where it lacks the text, −1 where missing."""
+        lookup = np.array([*(table.get(text, unknown) for text in self.values), -1], np.int32)
+        return lookup[self.codes]
+
+    def map(self, function: Any) -> "Labels":
+        """The column with every distinct value replaced by `function(value)`."""
+        renamed = [function(text) for text in self.values]
+        distinct = Labels.of(renamed)
+        lookup = np.append(distinct.codes, np.int32(-1))
+        return Labels(lookup[self.codes], distinct.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """One name of an open object: numbers and texts apart, since a name may carry both.
+
+    Booleans are the numbers 0 and 1. `numbers` (n,) is NaN where the value is no number.
+    """
+
+    numbers: Floats
+    labels: Labels
+
+    def present(self) -> NDArray[np.bool_]:
+        """(n,) whether the row has a value."""
+        return ~np.isnan(self.numbers) | (self.labels.codes >= 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """A column of open objects, one `Open` a name, all of `rows` rows."""
+
+    rows: int
+    by_name: Mapping[str, Open]
+
+    @classmethod
+    def of(cls, objects: Sequence[Mapping[str, Any] | None]) -> Self:
+        """Turn distinct objects into columns; the one place that walks them one by one."""
+        found: dict[str, tuple[list[int], list[float], list[int], list[str]]] = {}
+        for row, entries in enumerate(objects):
+            for name, value in (entries or {}).items():
+                if value is None:
+                    continue
+                at, numbers, text_at, texts = found.setdefault(name, ([], [], [], []))
+                if isinstance(value, str):
+                    text_at.append(row)
+                    texts.append(value)
+                else:
+                    at.append(row)
+                    numbers.append(float(value))
+        rows = len(objects)
+        return cls(rows, {name: _open(rows, *lists) for name, lists in sorted(found.items())})
+
+    def take(self, rows: NDArray[Any]) -> "Objects":
+        """The column at some rows."""
+        return Objects(
+            len(rows),
+            {
+                name: Open(column.numbers[rows], column.labels.take(rows))
+                for name, column in self.by_name.items()
+            },
+        )
+
+    def number(self, *names: str) -> Floats:
+        """(n,) the first of the names that each row has as a number, else NaN."""
+        result = np.full(self.rows, np.nan)
+        for name in names:
+            column = self.by_name.get(name)
+            if column is not None:
+                result = np.where(np.isnan(result), column.numbers, result)
+        return result
+
+
+def _open(
+    rows: int, at: list[int], numbers: list[float], text_at: list[int], texts: list[str]
+) -> Open:
+    column = np.full(rows, np.nan)
+    column[at] = numbers
+    encoded = Labels.of(texts)
+    codes = np.full(rows, -1, np.int32)
+    codes[text_at] = encoded.codes
+    return Open(column, Labels(codes, encoded.values))
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """What is known of n (job, hardware type) pairs before they run.
+
+    `hardware_type` holds the catalogue's own names where it knows the type. `num_trainers` (n,)
+    hosts, `batch_size` (n,) samples per host and step, `accelerators_per_host` (n,) NaN where
+    unknown, `launched_at` (n,) int64 microseconds UTC.
+    """
+
+    model_type: Labels
+    hardware_type: Labels
+    family: Labels
+    num_trainers: Floats
+    batch_size: Floats
+    accelerators_per_host: Floats
+    launched_at: Ints
+    config: Objects
+    allocation: Objects
+    architecture: Objects
+
+    def __len__(self) -> int:
+        return len(self.num_trainers)
+
+    def take(self, rows: NDArray[Any]) -> "Jobs":
+        """The jobs at some rows."""
+        return Jobs(
+            self.model_type.take(rows),
+            self.hardware_type.take(rows),
+            self.family.take(rows),
+            self.num_trainers[rows],
+            self.batch_size[rows],
+            self.accelerators_per_host[rows],
+            self.launched_at[rows],
+            self.config.take(rows),
+            self.allocation.take(rows),
+            self.architecture.take(rows),
+        )

@@ -1,0 +1,71 @@
+"""The typed errors of the library. Ranking turns each into a reason; commands print them as a line."""
+
+import json
+from typing import Any
+
+
+class LeapError(Exception):
+    """Base of every error that LEAP raises on purpose; its text is one clear sentence."""
+
+
+class FieldError(LeapError):
+    """A value breaks the rule of its field.
+
+    Attributes
+    ----------
+    field : str
+        Dotted path of the value within the record or request.
+    rule : str
+        What the value must be.
+    """
+
+    def __init__(self, field: str, value: Any, rule: str) -> None:
+        super().__init__(f"{field} is {shown(value)}; it must be {rule}")
+        self.field = field
+        self.rule = rule
+
+
+class CatalogueError(LeapError):
+    """The hardware catalogue breaks a rule; nothing of it is used."""
+
+
+class StoreError(LeapError):
+    """The store cannot be read or written, or a key is not one of its own."""
+
+
+class ConflictError(StoreError):
+    """A conditional write lost: the object is not what the writer believed it to be."""
+
+
+class ArtifactError(LeapError):
+    """A model artifact is incomplete, altered, of an unknown format, or inconsistent."""
+
+
+class ModelUnavailableError(LeapError):
+    """No model can serve: nothing is pointed at, or what is pointed at does not load."""
+
+
+class TrainingError(LeapError):
+    """A training run cannot give a usable model from the data it was given."""
+
+
+def shown(value: Any, longest: int = 80) -> str:
+    """A value as it may stand in a message: JSON, on one line, cut after `longest` characters.
+
+    A missing value reads "missing", so that messages tell it from null.
+    """
+    if value is MISSING:
+        return "missing"
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= longest else text[:longest] + "…"
+
+
+class _Missing:
+    """The type of MISSING."""
+
+
+MISSING = _Missing()
+"""Stands for a field that is not there, where null would be another thing."""

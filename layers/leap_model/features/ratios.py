@@ -1,0 +1,139 @@
+"""Ratios of what a job asks for to what a hardware type gives, all known before launch.
+
+Trees split one column at a time, so products and quotients that physics cares about are given to
+them ready-made. The bounds follow the roofline model (Williams, Waterman, Patterson, 2009): a job
+runs no faster than its arithmetic, its memory traffic and its gradient exchange allow. They are
+features, not predictions: constants only set how the limits compare with each other.
+"""
+
+import numpy as np
+
+from leap_model.columns import Floats, Jobs, Labels
+from leap_model.features.hardware import Hardware
+
+READERS = ("data_readers", "num_readers", "readers", "num_workers", "dataloader_workers")
+SEQUENCE = ("sequence_length", "seq_len", "max_seq_length", "max_sequence_length")
+TENSOR_PARALLEL = ("tensor_parallel", "tensor_parallel_size", "tensor_model_parallel_size")
+PIPELINE_PARALLEL = ("pipeline_parallel", "pipeline_parallel_size", "pipeline_model_parallel_size")
+PRECISION = ("precision", "dtype")
+
+_TRAINING_OPERATIONS_PER_MAC = 6
+"""Forward, and backward at twice the cost, of 2 operations a multiply-accumulate."""
+_BYTES = 2
+"""Of one value in 16-bit training."""
+_ACTIVATION_PASSES = 4
+"""An activation is written and read forward, read and its gradient written backward."""
+_STATE_BYTES_PER_PARAMETER = 16
+"""16-bit weight and gradient, 32-bit master copy and two moments (ZeRO, 2020)."""
+
+
+def ratio_columns(jobs: Jobs, hardware: Hardware) -> dict[str, Floats]:
+    """Each column (n,), NaN where something that it needs is unknown."""
+    per_host = jobs.accelerators_per_host
+    per_host = np.where(
+        np.isnan(per_host), hardware.specification("accelerators_per_host"), per_host
+    )
+    accelerators = per_host * jobs.num_trainers
+    total_batch = jobs.batch_size * jobs.num_trainers
+    per_accelerator = divide(total_batch, accelerators)
+    readers = jobs.config.number(*READERS)
+    parallel = _first(jobs.config.number(*TENSOR_PARALLEL)) * _first(
+        jobs.config.number(*PIPELINE_PARALLEL)
+    )
+    columns = {
+        "accelerators_per_host": per_host,
+        "accelerators": accelerators,
+        "total_batch": total_batch,
+        "batch_per_accelerator": per_accelerator,
+        "readers_per_trainer": divide(readers, jobs.num_trainers),
+        "readers_per_accelerator": divide(readers, accelerators),
+        "replicas": divide(accelerators, parallel),
+    }
+    columns.update(_bounds(jobs, hardware, accelerators, total_batch, per_accelerator))
+    return {f"ratio.{name}": values for name, values in columns.items()}
+
+
+def _bounds(
+    jobs: Jobs, hardware: Hardware, accelerators: Floats, total_batch: Floats, batch: Floats
+) -> dict[str, Floats]:
+    """Throughput limits in samples per second, and shares of memory taken."""
+    parameters = jobs.architecture.number("params_m") * 1e6
+    activations = jobs.architecture.number("activations_m") * 1e6
+    work = _work(jobs)
+    peak = _peak(jobs, hardware) * 1e12
+    memory = hardware.specification("memory_gb") * 1e9
+
+    compute = divide(accelerators * peak, work)
+    traffic = _zero(activations) * _BYTES * _ACTIVATION_PASSES + divide(parameters, batch) * (
+        _STATE_BYTES_PER_PARAMETER
+    )
+    bandwidth = divide(
+        accelerators * hardware.specification("memory_bandwidth_gb_s") * 1e9, traffic
+    )
+    link = _link(hardware, jobs.num_trainers)
+    exchange = divide(total_batch * link, 2 * parameters * _BYTES)
+    exchange = np.where(accelerators > 1, exchange, np.nan)
+    slowness = divide(1.0, compute) + _zero(divide(1.0, bandwidth)) + _zero(divide(1.0, exchange))
+    return {
+        "work_gmacs": work / (_TRAINING_OPERATIONS_PER_MAC * 1e9),
+        "compute_bound": compute,
+        "memory_bound": bandwidth,
+        "exchange_bound": exchange,
+        "roofline": divide(1.0, slowness),
+        "peak_total": accelerators * peak,
+        "state_share_of_memory": divide(parameters * _STATE_BYTES_PER_PARAMETER, memory),
+        "activations_share_of_memory": divide(activations * batch * _BYTES, memory),
+        "operations_per_byte": divide(work, traffic),
+    }
+
+
+def _work(jobs: Jobs) -> Floats:
+    """Operations of one training sample; dense models without a count: parameters × sequence."""
+    macs = jobs.architecture.number("gmacs") * 1e9
+    sequence = jobs.config.number(*SEQUENCE)
+    sequence = np.where(np.isnan(sequence), jobs.architecture.number(*SEQUENCE), sequence)
+    dense = jobs.architecture.number("params_m") * 1e6 * _first(sequence)
+    return np.where(np.isnan(macs), dense, macs) * _TRAINING_OPERATIONS_PER_MAC
+
+
+def _peak(jobs: Jobs, hardware: Hardware) -> Floats:
+    """Operations per second, in tera, of one accelerator at the job's precision."""
+    half = hardware.specification("peak_fp16_tflops")
+    single = hardware.specification("peak_fp32_tflops")
+    use_single = np.zeros(len(jobs), bool)
+    for name in PRECISION:
+        if name in jobs.config.by_name:
+            use_single |= _says_single(jobs.config.by_name[name].labels)
+    wanted = np.where(use_single, single, half)
+    return np.where(np.isnan(wanted), np.where(np.isnan(half), single, half), wanted)
+
+
+def _says_single(precision: Labels) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    single = [text.casefold() in ("fp32", "float32", "32") for text in precision.values]
+    return np.array([*single, False], bool)[precision.codes]
+
+
+def _link(hardware: Hardware, num_trainers: Floats) -> Floats:
+    """Bytes per second between accelerators: within a host, or across where there are several."""
+    within = hardware.specification("scale_up_gb_s")
+    across = hardware.specification("network_gb_s")
+    across = np.where(np.isnan(across), within, across)
+    link = np.where(num_trainers > 1, across, within) * 1e9
+    return np.where(link > 0, link, np.nan)
+
+
+def divide(numerator: Floats | float, denominator: Floats) -> Floats:
+    """The quotient, NaN where it is not finite."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        quotient = np.asarray(numerator / denominator, np.float64)
+    return np.where(np.isfinite(quotient), quotient, np.nan)
+
+
+def _zero(values: Floats) -> Floats:
+    """An unknown limit does not limit."""
+    return np.where(np.isnan(values), 0.0, values)
+
+
+def _first(values: Floats) -> Floats:
+    """An unknown factor is 1."""
+    return np.where(np.isnan(values), 1.0, values)

@@ -1,0 +1,57 @@
+"""Every column that could be a feature, by name, before training decides which are.
+
+The part of a name before its first dot says where the value comes from: `job`, `config`,
+`config_text`, `allocation`, `allocation_text`, `architecture`, `hardware`, `history`, `ratio`.
+"""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+
+from leap_model.catalogue import Catalogue
+from leap_model.columns import Floats, Jobs, Labels, Objects
+from leap_model.features.hardware import Hardware
+from leap_model.features.ratios import ratio_columns
+from leap_model.history import History
+
+FEATURES_VERSION = 1
+"""Goes up whenever a column of some name gets another meaning; artifacts name theirs."""
+
+Raw: TypeAlias = dict[str, Floats | Labels]
+
+
+def raw_columns(jobs: Jobs, history: History, catalogue: Catalogue) -> Raw:
+    """Number columns (n,) float64 with NaN for missing, and text columns, by name."""
+    hardware = Hardware(jobs, catalogue)
+    columns: Raw = {
+        "job.num_trainers": jobs.num_trainers,
+        "job.batch_size": jobs.batch_size,
+        "job.model_type": jobs.model_type,
+        "hardware.hardware_type": jobs.hardware_type,
+        "hardware.vendor": hardware.vendor(),
+    }
+    columns.update((f"hardware.{name}", hardware.specification(name)) for name in hardware.names)
+    columns.update(_open("config", jobs.config))
+    columns.update(_open("allocation", jobs.allocation))
+    columns.update(_open("architecture", jobs.architecture))
+    columns.update(_history(history, jobs))
+    with np.errstate(over="ignore", invalid="ignore"):
+        columns.update(ratio_columns(jobs, hardware))
+    return columns
+
+
+def _open(prefix: str, objects: Objects) -> Iterator[tuple[str, Floats | Labels]]:
+    for name, column in objects.by_name.items():
+        yield f"{prefix}.{name}", column.numbers
+        yield f"{prefix}_text.{name}", column.labels
+
+
+def _history(history: History, jobs: Jobs) -> Raw:
+    return {
+        "history.last_log_throughput": history.last,
+        "history.mean_log_throughput": history.mean,
+        "history.std_log_throughput": history.std,
+        "history.runs": history.runs,
+        "history.days_since_last": history.days_since(jobs.launched_at),
+    }

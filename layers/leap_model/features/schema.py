@@ -1,0 +1,195 @@
+"""Which columns a model uses and how each becomes a number. Travels in the artifact."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from leap_model import limits
+from leap_model.columns import Floats, Jobs, Labels
+from leap_model.errors import ArtifactError
+from leap_model.features.raw import FEATURES_VERSION, Raw
+
+_OPEN_SOURCES = ("config", "config_text", "allocation", "allocation_text", "architecture")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """A number as it is; `imputed` stands for a missing one, None leaves it to the trees."""
+
+    name: str
+    imputed: float | None = None
+
+    def encode(self, values: Floats) -> Floats:
+        """(n,) the feature."""
+        if self.imputed is None:
+            return values
+        return np.where(np.isnan(values), self.imputed, values)
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryColumn:
+    """A text as its place in `values`; the rest share one more code where training saw a rest."""
+
+    name: str
+    values: tuple[str, ...]
+    other: bool
+
+    def encode(self, labels: Labels) -> Floats:
+        """(n,) the code, NaN where missing, or unseen while training saw no rest."""
+        unknown = len(self.values) if self.other else -1
+        codes = labels.recode({text: code for code, text in enumerate(self.values)}, unknown)
+        return np.where(codes >= 0, codes, np.nan)
+
+
+Column: TypeAlias = NumberColumn | CategoryColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The features of a model, in the order of its matrix.
+
+    `required` names the config and architecture entries that nearly every training row had.
+    """
+
+    columns: tuple[Column, ...]
+    required: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names, in the order of the matrix."""
+        return tuple(column.name for column in self.columns)
+
+    def is_categorical(self) -> list[bool]:
+        """Whether each column holds category codes."""
+        return [isinstance(column, CategoryColumn) for column in self.columns]
+
+    def encode(self, raw: Raw, rows: int) -> Floats:
+        """The feature matrix (rows, columns), column-major.
+
+        A column that `raw` lacks is missing in every row.
+        """
+        matrix = np.empty((rows, len(self.columns)), order="F")
+        for at, column in enumerate(self.columns):
+            values = raw.get(column.name)
+            if isinstance(column, CategoryColumn):
+                matrix[:, at] = column.encode(values) if isinstance(values, Labels) else np.nan
+            else:
+                known = values if isinstance(values, np.ndarray) else np.full(rows, np.nan)
+                matrix[:, at] = column.encode(known)
+        return matrix
+
+    def to_json(self) -> dict[str, Any]:
+        """The form that `from_json` reads back."""
+        return {
+            "features_version": FEATURES_VERSION,
+            "columns": [
+                {"name": column.name, "kind": "number", "imputed": column.imputed}
+                if isinstance(column, NumberColumn)
+                else {
+                    "name": column.name,
+                    "kind": "category",
+                    "values": list(column.values),
+                    "other": column.other,
+                }
+                for column in self.columns
+            ],
+            "required": list(self.required),
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> "Schema":
+        """Read a schema back.
+
+        Raises
+        ------
+        ArtifactError
+            It was made by other feature code, or is malformed.
+        """
+        version = document.get("features_version")
+        if version != FEATURES_VERSION:
+            raise ArtifactError(
+                f"the artifact's features are of version {version}; this library makes version "
+                f"{FEATURES_VERSION}"
+            )
+        try:
+            columns = tuple(_column(entry) for entry in document["columns"])
+            required = tuple(str(name) for name in document["required"])
+        except (KeyError, TypeError, ValueError) as fault:
+            raise ArtifactError(f"the artifact's feature schema is malformed: {fault}") from None
+        if len({column.name for column in columns}) != len(columns):
+            raise ArtifactError("the artifact's feature schema names a column twice")
+        return cls(columns, required)
+
+
+def _column(entry: Mapping[str, Any]) -> Column:
+    if entry["kind"] == "category":
+        return CategoryColumn(str(entry["name"]), tuple(entry["values"]), bool(entry["other"]))
+    imputed = entry["imputed"]
+    return NumberColumn(str(entry["name"]), None if imputed is None else float(imputed))
+
+
+def fit_schema(raw: Raw, jobs: Jobs) -> Schema:
+    """Choose the columns that tell training rows apart.
+
+    A column stays if it has two different values (missing counts as one). Of each open object the
+    `limits.MOST_KEYS` commonest names stay. History that a family does not have becomes the
+    median of those that have it, never zero, which would be one sample per second.
+    """
+    kept = _commonest(raw)
+    columns: list[Column] = []
+    for name in sorted(kept):
+        values = raw[name]
+        if isinstance(values, Labels):
+            category = _category(name, values)
+            if category is not None:
+                columns.append(category)
+        elif _varies(values):
+            columns.append(NumberColumn(name, _imputed(name, values)))
+    return Schema(tuple(columns), tuple(_required(jobs)))
+
+
+def _commonest(raw: Raw) -> set[str]:
+    kept = set(raw)
+    for source in _OPEN_SOURCES:
+        names = [name for name in raw if name.startswith(f"{source}.")]
+        by_rows = sorted(names, key=lambda name: (-_present(raw[name]), name))
+        kept -= set(by_rows[limits.MOST_KEYS :])
+    return kept
+
+
+def _present(values: Floats | Labels) -> int:
+    if isinstance(values, Labels):
+        return int(np.count_nonzero(values.codes >= 0))
+    return int(np.count_nonzero(~np.isnan(values)))
+
+
+def _varies(values: Floats) -> bool:
+    known = values[~np.isnan(values)]
+    return len(known) > 0 and (len(known) < len(values) or bool(np.any(known != known[0])))
+
+
+def _imputed(name: str, values: Floats) -> float | None:
+    if not name.startswith("history."):
+        return None
+    return float(np.median(values[~np.isnan(values)]))
+
+
+def _category(name: str, labels: Labels) -> CategoryColumn | None:
+    counts = np.bincount(labels.codes + 1, minlength=len(labels.values) + 1)
+    missing, by_code = int(counts[0]), counts[1:]
+    common = [c for c in range(len(by_code)) if by_code[c] >= limits.LEAST_CATEGORY_ROWS]
+    common.sort(key=lambda code: (-by_code[code], labels.values[code]))
+    values = tuple(labels.values[code] for code in common[: limits.MOST_CATEGORIES])
+    named = sum(int(by_code[code]) for code in common[: limits.MOST_CATEGORIES])
+    other = named + missing < len(labels.codes)
+    kinds = len(values) + other + (missing > 0)
+    return CategoryColumn(name, values, other) if kinds > 1 and len(values) + other else None
+
+
+def _required(jobs: Jobs) -> Iterable[str]:
+    for source, objects in (("config", jobs.config), ("architecture", jobs.architecture)):
+        for name, column in objects.by_name.items():
+            if np.mean(column.present()) >= limits.NEARLY_ALWAYS:
+                yield f"{source}.{name}"

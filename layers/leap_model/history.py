@@ -1,0 +1,187 @@
+"""What earlier attempts of a job family showed, as of a moment.
+
+Training rows and the snapshot that serves come from the same function over the same table, so
+that training never sees what serving could not: the history of a row holds the attempts that
+completed before the start of the UTC day of its launch, and nothing else.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leap_model.columns import Floats, Ints, Labels
+from leap_model.limits import DAY_US, MOST_FAMILIES
+
+Hashes: TypeAlias = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """History of n families. All (n,); without an earlier attempt `runs` is 0, the rest NaN.
+
+    `last`, `mean` and `std` are of the natural log of throughput in samples per second;
+    `std` divides by the number of runs (0 for a single one). `last_completed_at` is in
+    microseconds UTC, 0 where there is none.
+    """
+
+    last: Floats
+    mean: Floats
+    std: Floats
+    runs: Floats
+    last_completed_at: Ints
+
+    def take(self, rows: NDArray[np.int64]) -> "History":
+        """The histories at some rows."""
+        return History(
+            self.last[rows],
+            self.mean[rows],
+            self.std[rows],
+            self.runs[rows],
+            self.last_completed_at[rows],
+        )
+
+    def days_since(self, launched_at: Ints) -> Floats:
+        """(n,) days from the last earlier attempt to the launch, never below 0, NaN without one."""
+        days = np.maximum(launched_at - self.last_completed_at, 0) / DAY_US
+        return np.where(self.runs > 0, days, np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The measured attempts that history is made of: usable throughputs only. All (m,)."""
+
+    family: Hashes
+    completed_at: Ints
+    log_throughput: Floats
+
+
+def family_hashes(families: Labels) -> Hashes:
+    """(n,) 64 bits of SHA-256 of each family: what stands for its name in a snapshot."""
+    hashed = [
+        int.from_bytes(hashlib.sha256(f.encode()).digest()[:8], "big") for f in families.values
+    ]
+    return np.array(hashed, np.uint64)[families.codes] if hashed else np.zeros(0, np.uint64)
+
+
+def cutoffs(launched_at: Ints) -> Ints:
+    """(n,) the start of the UTC day of each launch: what completed before it is history."""
+    return launched_at // DAY_US * DAY_US
+
+
+def history_as_of(outcomes: Outcomes, family: Hashes, before: Ints) -> History:
+    """The history of each (family, moment) asked for.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+        m attempts in any order.
+    family : (n,) uint64
+    before : (n,) int64
+        Only attempts that completed before this moment count.
+
+    Returns
+    -------
+    History
+        n rows, independent of the order of the outcomes.
+    """
+    order = np.lexsort((outcomes.log_throughput, outcomes.completed_at, outcomes.family))
+    families = outcomes.family[order]
+    completed = outcomes.completed_at[order]
+    values = outcomes.log_throughput[order]
+
+    end = _positions(families, completed, family, before)
+    start = np.searchsorted(families, family, side="left")
+    runs = (end - start).astype(np.float64)
+    some = runs > 0
+
+    # Sums around each family's first value keep the digits that sums over a whole fleet would
+    # lose, and make the deviation of a single run exactly 0.
+    first = values[np.searchsorted(families, families, side="left")]
+    sums = np.concatenate(([0.0], np.cumsum(values - first)))
+    squares = np.concatenate(([0.0], np.cumsum((values - first) ** 2)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = (sums[end] - sums[start]) / runs
+        variance = (squares[end] - squares[start]) / runs - mean**2
+    return History(
+        last=_at(values, end - 1, some, np.nan),
+        mean=np.where(some, mean, np.nan) + _at(values, start, some, np.nan),
+        std=np.where(some, np.sqrt(np.maximum(variance, 0.0)), np.nan),
+        runs=runs,
+        last_completed_at=_at(completed, end - 1, some, 0),
+    )
+
+
+def _at(values: NDArray[Any], at: Ints, some: NDArray[np.bool_], otherwise: float) -> NDArray[Any]:
+    """`values[at]` where `some`, elsewhere `otherwise`."""
+    result = np.full(len(at), otherwise, values.dtype)
+    result[some] = values[at[some]]
+    return result
+
+
+def _positions(families: Hashes, completed: Ints, family: Hashes, before: Ints) -> Ints:
+    """For each query, how many sorted (family, completed) pairs lie before it.
+
+    One merge of both tables: queries sort ahead of attempts that completed at that very moment.
+    """
+    count, queries = len(families), len(family)
+    is_attempt = np.concatenate((np.ones(count, np.int8), np.zeros(queries, np.int8)))
+    order = np.lexsort(
+        (
+            is_attempt,
+            np.concatenate((completed, before)),
+            np.concatenate((families, family)),
+        )
+    )
+    seen = np.cumsum(is_attempt[order], dtype=np.int64)
+    at_query = order >= count
+    result = np.empty(queries, np.int64)
+    result[order[at_query] - count] = seen[at_query]
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The history that travels in an artifact: one row a family, sorted by hash."""
+
+    family: Hashes
+    history: History
+
+    def lookup(self, family: Hashes) -> History:
+        """The history of each family asked for; families not in the snapshot have none."""
+        at = np.searchsorted(self.family, family)
+        at = np.minimum(at, max(len(self.family) - 1, 0))
+        if not len(self.family):
+            return no_history(len(family))
+        known = self.family[at] == family
+        found = self.history.take(at)
+        return History(
+            np.where(known, found.last, np.nan),
+            np.where(known, found.mean, np.nan),
+            np.where(known, found.std, np.nan),
+            np.where(known, found.runs, 0.0),
+            np.where(known, found.last_completed_at, 0),
+        )
+
+
+def no_history(rows: int) -> History:
+    """What a family has that never ran."""
+    nothing = np.full(rows, np.nan)
+    return History(nothing, nothing, nothing, np.zeros(rows), np.zeros(rows, np.int64))
+
+
+def snapshot_as_of(outcomes: Outcomes, before: int, most: int = MOST_FAMILIES) -> Snapshot:
+    """The snapshot of everything that completed before a moment.
+
+    Of more than `most` families the most recently run ones stay.
+    """
+    seen = outcomes.completed_at < before
+    families = np.unique(outcomes.family[seen])
+    history = history_as_of(outcomes, families, np.full(len(families), before, np.int64))
+    if len(families) > most:
+        recent = np.lexsort((families, -history.last_completed_at))[:most]
+        kept = np.sort(recent)
+        families, history = families[kept], history.take(kept)
+    return Snapshot(families, history)

@@ -1,0 +1,146 @@
+"""A model: any arrangement of forests over one feature matrix, described by data.
+
+The description is a list of steps, each with a `name` whose result later steps may use:
+
+    {"name", "op": "score",  "forest", "inputs": [steps]}   the forest's score; `inputs` are
+                                                             appended to the features as columns
+    {"name", "op": "argmax", "of": step}                     the output with the greatest score
+    {"name", "op": "select", "by": step, "forests": [...]}   the score of the forest that `by`
+                                                             names in each row, no other touched
+    {"name", "op": "add",    "of": [steps]}                  their sum
+
+The last step is the prediction. One regressor is one `score`; the published cascade is `score`
+(bin classifier), `argmax`, `select` (experts); a stage that corrects another is `score`, `score`
+with the first among its inputs, `add`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leap_model.columns import Floats
+from leap_model.errors import ArtifactError
+from leap_model.trees import Forest
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Steps over named forests; `n_features` columns go in.
+
+    Raises
+    ------
+    ArtifactError
+        From `checked`, where the steps do not fit together.
+    """
+
+    n_features: int
+    steps: Sequence[Mapping[str, Any]]
+    forests: Mapping[str, Forest]
+
+    @classmethod
+    def of_one(cls, forest: Forest) -> "Model":
+        """A single regressor."""
+        steps = [{"name": "prediction", "op": "score", "forest": "regressor", "inputs": []}]
+        return cls(forest.n_inputs, steps, {"regressor": forest})
+
+    def predict(self, matrix: Floats) -> Floats:
+        """(n,) the prediction of each row of an (n, n_features) matrix."""
+        results: dict[str, Floats] = {}
+        result = matrix
+        for step in self.steps:
+            result = results[step["name"]] = _RUN[step["op"]](self, step, matrix, results)
+        return np.ascontiguousarray(result[:, 0])
+
+    def checked(self) -> "Model":
+        """This model, once every step is known to fit."""
+        widths: dict[str, int] = {}
+        try:
+            for step in self.steps:
+                if step["name"] in widths:
+                    raise ArtifactError(f"the model has two steps {step['name']!r}")
+                widths[step["name"]] = _WIDTH[step["op"]](self, step, widths)
+        except (KeyError, TypeError, ValueError) as fault:
+            raise ArtifactError(f"the model's steps do not fit together: {fault!r}") from None
+        if not self.steps or widths[self.steps[-1]["name"]] != 1:
+            raise ArtifactError("the model's last step must give one value a row")
+        return self
+
+
+def _score(
+    model: Model, step: Mapping[str, Any], matrix: Floats, done: dict[str, Floats]
+) -> Floats:
+    extra = [done[name] for name in step["inputs"]]
+    return model.forests[step["forest"]].score(np.hstack([matrix, *extra]) if extra else matrix)
+
+
+def _argmax(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats]) -> Floats:
+    scores = done[step["of"]]
+    if scores.shape[1] == 1:  # two classes have one log-odds
+        return (scores > 0).astype(np.float64)
+    return np.argmax(scores, axis=1)[:, np.newaxis].astype(np.float64)
+
+
+def _select(
+    model: Model, step: Mapping[str, Any], matrix: Floats, done: dict[str, Floats]
+) -> Floats:
+    chosen = done[step["by"]][:, 0].astype(np.intp)
+    result = np.empty((len(matrix), 1))
+    for choice in np.unique(chosen):
+        rows = chosen == choice
+        result[rows] = model.forests[step["forests"][choice]].score(matrix[rows])
+    return result
+
+
+def _add(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats]) -> Floats:
+    total = done[step["of"][0]]
+    for name in step["of"][1:]:
+        total = total + done[name]
+    return total
+
+
+def _score_width(model: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
+    forest = model.forests[step["forest"]]
+    inputs = model.n_features + sum(widths[name] for name in step["inputs"])
+    if forest.n_inputs != inputs:
+        raise ValueError(f"forest {step['forest']} reads {forest.n_inputs} columns of {inputs}")
+    return len(forest.baseline)
+
+
+def _argmax_width(_: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
+    if widths[step["of"]] < 1:
+        raise ValueError("argmax of nothing")
+    return 1
+
+
+def _select_width(model: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
+    by = next(s for s in model.steps if s["name"] == step["by"])
+    outputs = widths[by["of"]] if by["op"] == "argmax" else 0
+    if widths[step["by"]] != 1 or len(step["forests"]) != max(outputs, 2):
+        raise ValueError("select needs an argmax and one forest for each of its outputs")
+    for name in step["forests"]:
+        forest = model.forests[name]
+        if forest.n_inputs != model.n_features or len(forest.baseline) != 1:
+            raise ValueError(f"forest {name} must read the features and give one value")
+    return 1
+
+
+def _add_width(_: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
+    if {widths[name] for name in step["of"]} != {1}:
+        raise ValueError("only single values add up")
+    return 1
+
+
+_RUN: Mapping[str, Callable[..., Floats]] = {
+    "score": _score,
+    "argmax": _argmax,
+    "select": _select,
+    "add": _add,
+}
+_WIDTH: Mapping[str, Callable[..., int]] = {
+    "score": _score_width,
+    "argmax": _argmax_width,
+    "select": _select_width,
+    "add": _add_width,
+}

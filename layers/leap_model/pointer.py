@@ -1,0 +1,71 @@
+"""The pointer: which version a stage serves for a target."""
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import date
+from typing import Any
+
+from leap_model import fields
+from leap_model.errors import FieldError, ModelUnavailableError, StoreError
+from leap_model.store import Store, checked_key, etag_of
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Names one complete artifact. `uri` is relative to the store's root, `as_of` a date."""
+
+    version: str
+    uri: str
+    manifest_sha256: str
+    as_of: str
+    published_at: str
+
+    def to_json(self) -> dict[str, str]:
+        """The document of the contract."""
+        return asdict(self)
+
+
+def pointer_key(stage: str, target: str) -> str:
+    """Where a stage's pointer lies."""
+    return checked_key(f"pointers/{stage}/{target}.json")
+
+
+def read_pointer(store: Store, stage: str, target: str) -> tuple[Pointer | None, str | None]:
+    """The pointer, and the tag that a conditional write over it needs; both None without one.
+
+    Raises
+    ------
+    ModelUnavailableError
+        The pointer is there but cannot be read.
+    """
+    content = store.read(pointer_key(stage, target))
+    if content is None:
+        return None, None
+    return parse_pointer(content), etag_of(content)
+
+
+def parse_pointer(content: bytes) -> Pointer:
+    """A pointer from its JSON."""
+    try:
+        document: Any = json.loads(content)
+        names = ("version", "uri", "manifest_sha256", "as_of", "published_at")
+        values = {name: fields.text(document[name], name, 1024) for name in names}
+        date.fromisoformat(values["as_of"])
+        checked_key(values["uri"])
+        return Pointer(**values)
+    except (ValueError, KeyError, TypeError, FieldError, StoreError, RecursionError) as fault:
+        raise ModelUnavailableError(f"the pointer is unreadable: {fault}") from None
+
+
+def write_pointer(
+    store: Store, stage: str, target: str, pointer: Pointer, etag: str | None
+) -> None:
+    """Move the pointer from the state that `etag` names.
+
+    Raises
+    ------
+    ConflictError
+        Another writer moved it first.
+    """
+    content = json.dumps(pointer.to_json(), indent=2) + "\n"
+    store.replace(pointer_key(stage, target), content.encode(), etag)

@@ -1,0 +1,85 @@
+"""The ranker that launchers, the CLI and the rank function share. It never raises."""
+
+import logging
+from pathlib import Path
+from typing import Any, Self
+
+from leap_model import limits
+from leap_model.answer import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    MODEL_UNAVAILABLE,
+    NO_CANDIDATES,
+    SWITCHED_OFF,
+    answer,
+)
+from leap_model.errors import FieldError, ModelUnavailableError
+from leap_model.ranking import rank_with
+from leap_model.request import parse_request
+from leap_model.source import StageSource
+from leap_model.store import LocalStore
+
+_log = logging.getLogger(__name__)
+
+
+class Ranker:
+    """Answers ranking requests from the model that a stage points at."""
+
+    def __init__(self, source: StageSource) -> None:
+        self._source = source
+
+    @classmethod
+    def from_store(
+        cls,
+        root: Path | str,
+        stage: str = "local",
+        *,
+        switched: bool | None = None,
+        cache_s: float = limits.POINTER_CACHE_S,
+    ) -> Self:
+        """A ranker over a store in a folder.
+
+        Parameters
+        ----------
+        root : Path or str
+            The store's root.
+        stage : str
+            Whose pointer to follow.
+        switched : bool, optional
+            Whether the stage's switches apply; by default to every stage but `local`.
+        cache_s : float
+            Seconds for which pointer and switches are not read again.
+        """
+        if switched is None:
+            switched = stage != "local"
+        source = StageSource(LocalStore(root), stage, switched=switched, cache_s=cache_s)
+        return cls(source)
+
+    def rank(self, request: Any) -> dict[str, Any]:
+        """The answer of contract section 4; whatever fails, its preference is empty.
+
+        Parameters
+        ----------
+        request : dict
+            Job, candidates, and optionally launched_at and allow_untrained.
+        """
+        try:
+            return self._rank(request)
+        except FieldError as fault:
+            return answer(reason=INVALID_REQUEST, detail=str(fault))
+        except ModelUnavailableError as fault:
+            return answer(reason=MODEL_UNAVAILABLE, detail=str(fault))
+        except Exception as fault:
+            # The type only: the text of an unexpected fault may quote the request.
+            _log.error("ranking failed: %s", type(fault).__name__)
+            return answer(reason=INTERNAL_ERROR)
+
+    def _rank(self, request: Any) -> dict[str, Any]:
+        parsed = parse_request(request)
+        if not parsed.candidates:
+            return answer(reason=NO_CANDIDATES)
+        serving = self._source.current()
+        if not serving.switches.is_on(parsed.job.model_type, parsed.job.family):
+            models = {"throughput": serving.version}
+            return answer(models=models, reason=SWITCHED_OFF)
+        return rank_with(serving.artifact, serving.version, parsed)

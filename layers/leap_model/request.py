@@ -1,0 +1,208 @@
+"""What a ranking request is, checked (contract section 4)."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from leap_model import fields, limits
+from leap_model.catalogue import Catalogue, HardwareType
+from leap_model.errors import MISSING, FieldError
+from leap_model.family import family_of
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The job's own values; a candidate may override some of them."""
+
+    family: str
+    model_type: str
+    num_trainers: int
+    batch_size: float
+    accelerators_per_host: float | None
+    config: dict[str, fields.Scalar]
+    architecture: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One hardware type that could host the job, with the job's values where it has none."""
+
+    id: str
+    hardware: HardwareType
+    cost_per_hour: float
+    num_trainers: int
+    batch_size: float
+    accelerators_per_host: float | None
+    config: dict[str, fields.Scalar]
+    allocation: dict[str, fields.Scalar]
+
+    @property
+    def job_cost_per_hour(self) -> float:
+        """Dollars an hour of all hosts."""
+        return self.cost_per_hour * self.num_trainers
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A candidate that is not ranked, and why."""
+
+    id: str | None
+    hardware_type: str | None
+    reason: str
+    detail: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of the answer."""
+        entry = {"id": self.id, "hardware_type": self.hardware_type, "reason": self.reason}
+        return entry if self.detail is None else {**entry, "detail": self.detail}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A valid request; its candidates are still as they came. `launched_at` None means now."""
+
+    job: Job
+    candidates: list[Any]
+    launched_at: int | None
+    allow_untrained: bool
+
+
+def parse_request(request: Any) -> Request:
+    """Check everything of a request but its candidates.
+
+    Raises
+    ------
+    FieldError
+        The first rule that the request breaks.
+    """
+    if not isinstance(request, Mapping):
+        raise FieldError("request", request, "an object")
+    _check_size(request)
+    candidates = request.get("candidates")
+    if candidates is not None and not isinstance(candidates, list):
+        raise FieldError("candidates", candidates, "a list of hardware types")
+    if candidates and len(candidates) > limits.MOST_CANDIDATES:
+        raise FieldError(
+            "candidates", f"{len(candidates)} long", f"at most {limits.MOST_CANDIDATES:,} long"
+        )
+    launched_at = request.get("launched_at")
+    allow_untrained = request.get("allow_untrained")
+    return Request(
+        job=_job(request.get("job", MISSING)),
+        candidates=candidates or [],
+        launched_at=None if launched_at is None else fields.time(launched_at, "launched_at"),
+        allow_untrained=allow_untrained is not None
+        and fields.boolean(allow_untrained, "allow_untrained"),
+    )
+
+
+def parse_candidate(value: Any, job: Job, catalogue: Catalogue) -> Candidate | Excluded:
+    """Check one candidate against the job and the catalogue; never raises for bad input."""
+    own = {"hardware_type": value} if isinstance(value, str) else value
+    if not isinstance(own, Mapping):
+        return Excluded(None, None, "invalid_candidate", "a candidate is a name or an object")
+    name = _text_or_none(own.get("hardware_type"))
+    chosen_id = _text_or_none(own.get("id")) or name
+    try:
+        asked = fields.text(own.get("hardware_type", MISSING), "hardware_type")
+        hardware = catalogue.find(asked)
+        if own.get("id") is not None:
+            chosen_id = fields.text(own["id"], "id")
+        if hardware is None:
+            return Excluded(chosen_id, asked, "unknown_hardware")
+        if own.get("id") is None:
+            chosen_id = hardware.hardware_type
+        return _candidate(own, chosen_id or asked, job, hardware)
+    except FieldError as fault:
+        return Excluded(chosen_id, name, "invalid_candidate", str(fault))
+
+
+def _candidate(
+    own: Mapping[str, Any], chosen_id: str, job: Job, hardware: HardwareType
+) -> Candidate | Excluded:
+    def value(field: str, otherwise: Any) -> Any:
+        given = own.get(field)
+        return otherwise if given is None else given
+
+    per_host = value("accelerators_per_host", job.accelerators_per_host)
+    if per_host is not None:
+        per_host = fields.number(per_host, "accelerators_per_host", above=0)
+    trainers = value("num_trainers", job.num_trainers)
+    trainers = fields.integer(trainers, "num_trainers", 1, limits.MOST_TRAINERS)
+    batch_size = fields.number(value("batch_size", job.batch_size), "batch_size", above=0)
+    config, _ = fields.scalars(value("config", {}), "config")
+    allocation, _ = fields.scalars(value("allocation", {}), "allocation")
+    cost, fault = _cost(own, hardware, per_host)
+    if cost is None:
+        return Excluded(chosen_id, hardware.hardware_type, "no_cost", fault)
+    return Candidate(
+        id=chosen_id,
+        hardware=hardware,
+        cost_per_hour=cost,
+        num_trainers=trainers,
+        batch_size=batch_size,
+        accelerators_per_host=per_host,
+        config={**job.config, **config},
+        allocation=allocation,
+    )
+
+
+def _cost(
+    own: Mapping[str, Any], hardware: HardwareType, per_host: float | None
+) -> tuple[float | None, str | None]:
+    """Dollars an hour of one host: the candidate's own, else the catalogue's; or what is wrong."""
+    if own.get("cost_per_hour") is not None:
+        try:
+            return fields.number(own["cost_per_hour"], "cost_per_hour", above=0), None
+        except FieldError as fault:
+            return None, str(fault)
+    if per_host is None:
+        per_host = hardware.specifications.get("accelerators_per_host")
+    return hardware.host_cost(per_host), None
+
+
+def _job(value: Any) -> Job:
+    if not isinstance(value, Mapping):
+        raise FieldError("job", value, "an object")
+
+    def get(field: str) -> Any:
+        return value.get(field, MISSING)
+
+    job_name = fields.text(get("job_name"), "job.job_name", limits.LONGEST_JOB_NAME)
+    own_family = value.get("job_family")
+    if own_family is not None:
+        own_family = fields.text(own_family, "job.job_family", limits.LONGEST_JOB_NAME)
+    per_host = value.get("accelerators_per_host")
+    if per_host is not None:
+        per_host = fields.number(per_host, "job.accelerators_per_host", above=0)
+    config, _ = fields.scalars(_or_empty(value.get("config")), "job.config")
+    return Job(
+        family=family_of(job_name, own_family),
+        model_type=fields.text(get("model_type"), "job.model_type"),
+        num_trainers=fields.integer(
+            get("num_trainers"), "job.num_trainers", 1, limits.MOST_TRAINERS
+        ),
+        batch_size=fields.number(get("batch_size"), "job.batch_size", above=0),
+        accelerators_per_host=per_host,
+        config=config,
+        architecture=fields.numbers(_or_empty(value.get("architecture")), "job.architecture"),
+    )
+
+
+def _or_empty(value: Any) -> Any:
+    return {} if value is None else value
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value.strip()[: limits.LONGEST_NAME] or None if isinstance(value, str) else None
+
+
+def _check_size(request: Mapping[str, Any]) -> None:
+    rule = f"JSON of at most {limits.MOST_REQUEST_BYTES // 1024} KB"
+    try:
+        size = len(json.dumps(request))
+    except (TypeError, ValueError, RecursionError):
+        raise FieldError("request", request, rule) from None
+    if size > limits.MOST_REQUEST_BYTES:
+        raise FieldError("request", f"{size:,} bytes", rule)

@@ -1,0 +1,90 @@
+"""Attempts as Parquet: the one schema, and how a batch becomes objects of the store."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import date
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leap_model.attempt import SCHEMA_VERSION, Attempt, compact
+from leap_model.store import Store
+from leap_model.times import day_of
+
+_TIME = pa.timestamp("us", tz="UTC")
+
+SCHEMA = pa.schema(
+    [
+        pa.field("attempt_id", pa.string(), nullable=False),
+        pa.field("job_name", pa.string(), nullable=False),
+        pa.field("job_family", pa.string()),
+        pa.field("model_type", pa.string(), nullable=False),
+        pa.field("hardware_type", pa.string(), nullable=False),
+        pa.field("num_trainers", pa.int64(), nullable=False),
+        pa.field("accelerators_per_host", pa.float64()),
+        pa.field("batch_size", pa.float64(), nullable=False),
+        pa.field("launched_at", _TIME),
+        pa.field("completed_at", _TIME, nullable=False),
+        pa.field("throughput", pa.float64()),
+        pa.field("config", pa.string(), nullable=False),
+        pa.field("allocation", pa.string(), nullable=False),
+        pa.field("architecture", pa.map_(pa.string(), pa.float64()), nullable=False),
+        pa.field("duration_s", pa.float64()),
+        pa.field("cost_usd", pa.float64()),
+        pa.field("utilization", pa.float64()),
+        pa.field("ranking", pa.string()),
+        pa.field("record_sha256", pa.string()),
+        pa.field("schema_version", pa.int32()),
+        pa.field("ingested_at", _TIME),
+    ]
+)
+"""Columns of every attempt file. Nothing is inferred from data: a day of nulls keeps its types."""
+
+
+def table_of(attempts: Iterable[Attempt], ingested_at: int) -> pa.Table:
+    """A table of attempts, in their order."""
+    rows = [_row(attempt, ingested_at) for attempt in attempts]
+    columns = [pa.array([row[field.name] for row in rows], field.type) for field in SCHEMA]
+    return pa.Table.from_arrays(columns, schema=SCHEMA)
+
+
+def write_attempts(store: Store, attempts: Sequence[Attempt], ingested_at: int) -> list[str]:
+    """Append attempts to their partitions, one object a day, and give the new keys.
+
+    A key is derived from the records, so that the same batch written again writes nothing.
+    """
+    written = []
+    by_day = sorted(attempts, key=lambda a: (day_of(a.completed_at), a.attempt_id, a.record_sha256))
+    for day, group in groupby(by_day, key=lambda attempt: day_of(attempt.completed_at)):
+        batch = list(group)
+        key = f"{partition(day)}/{_batch_digest(batch)}.parquet"
+        sink = pa.BufferOutputStream()
+        pq.write_table(table_of(batch, ingested_at), sink, compression="zstd")
+        if store.create(key, sink.getvalue().to_pybytes()):
+            written.append(key)
+    return written
+
+
+def partition(day: date) -> str:
+    """The folder of a day's attempts."""
+    return f"attempts/dt={day.isoformat()}"
+
+
+def _batch_digest(batch: Iterable[Attempt]) -> str:
+    digest = hashlib.sha256()
+    for attempt in batch:
+        digest.update(attempt.record_sha256.encode())
+    return digest.hexdigest()[:32]
+
+
+def _row(attempt: Attempt, ingested_at: int) -> dict[str, Any]:
+    row = {name: getattr(attempt, name) for name in attempt.__slots__}
+    row["config"] = compact(attempt.config)
+    row["allocation"] = compact(attempt.allocation)
+    row["architecture"] = sorted(attempt.architecture.items())
+    row["ranking"] = None if attempt.ranking is None else compact(attempt.ranking)
+    row["schema_version"] = SCHEMA_VERSION
+    row["ingested_at"] = ingested_at
+    return row
