@@ -51,9 +51,8 @@ def read_records(path: Path) -> Iterator[Record]:
     }
     reader = readers.get(Path(name).suffix)
     if reader is None:
-        raise UnreadableFileError(
-            f"{path} ends in none of {', '.join(readers)} (or those with .gz)"
-        )
+        known = ", ".join(readers)
+        raise UnreadableFileError(f"{path} ends in none of {known}, nor in one of them with .gz")
     try:
         with _opened(path) as file:
             yield from reader(file)

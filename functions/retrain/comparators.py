@@ -56,9 +56,8 @@ def family_median(outcomes: Outcomes, families: Hashes, before: Ints) -> Floats:
     order = np.lexsort((outcomes.completed_at, outcomes.family))
     family, completed = outcomes.family[order], outcomes.completed_at[order]
     values = np.exp(outcomes.log_throughput[order])
-    asked, which = np.unique(
-        np.stack([families, before.astype(np.uint64)]), axis=1, return_inverse=True
-    )
+    pairs = np.stack([families, before.astype(np.uint64)])
+    asked, which = np.unique(pairs, axis=1, return_inverse=True)
     medians = np.full(asked.shape[1], np.nan)
     for at, (name, moment) in enumerate(asked.T):
         first, last = np.searchsorted(family, name, "left"), np.searchsorted(family, name, "right")

@@ -187,9 +187,7 @@ def _why_not(evaluation: dict[str, Any], test_run: bool, force: bool) -> str | N
     if test_run:
         return "a test run never points"
     if not evaluation["attempts"] and not force:
-        return (
-            f"no usable attempt on {evaluation['from']} to evaluate on; --force points all the same"
-        )
+        return f"{evaluation['from']} has no usable attempt to evaluate on; --force points anyway"
     return None
 
 

@@ -62,26 +62,28 @@ def parse_attempt(record: Any, now: int | None = None) -> Attempt:
     get = _getter(record)
     config, dropped_config = fields.scalars(get("config", {}), "config")
     allocation, dropped_allocation = fields.scalars(get("allocation", {}), "allocation")
-    values: dict[str, Any] = dict(
-        attempt_id=fields.text(get("attempt_id"), "attempt_id", limits.LONGEST_ATTEMPT_ID),
-        job_name=fields.text(get("job_name"), "job_name", limits.LONGEST_JOB_NAME),
-        job_family=_optional_text(get("job_family", None), "job_family"),
-        model_type=fields.text(get("model_type"), "model_type"),
-        hardware_type=fields.text(get("hardware_type"), "hardware_type"),
-        num_trainers=fields.integer(get("num_trainers"), "num_trainers", 1, limits.MOST_TRAINERS),
-        accelerators_per_host=_optional(get, "accelerators_per_host", above=0),
-        batch_size=fields.number(get("batch_size"), "batch_size", above=0),
-        launched_at=_optional_time(get("launched_at", None), "launched_at"),
-        completed_at=_completed_at(get("completed_at"), now_us() if now is None else now),
-        throughput=fields.measurement(get("throughput"), "throughput"),
-        config=config,
-        allocation=allocation,
-        architecture=fields.numbers(get("architecture", {}), "architecture"),
-        duration_s=_optional(get, "duration_s", least=0),
-        cost_usd=_optional(get, "cost_usd", least=0),
-        utilization=_optional(get, "utilization", least=0, most=1),
-        ranking=_ranking(get("ranking", None)),
-    )
+    values: dict[str, Any] = {
+        "attempt_id": fields.text(get("attempt_id"), "attempt_id", limits.LONGEST_ATTEMPT_ID),
+        "job_name": fields.text(get("job_name"), "job_name", limits.LONGEST_JOB_NAME),
+        "job_family": _optional_text(get("job_family", None), "job_family"),
+        "model_type": fields.text(get("model_type"), "model_type"),
+        "hardware_type": fields.text(get("hardware_type"), "hardware_type"),
+        "num_trainers": fields.integer(
+            get("num_trainers"), "num_trainers", 1, limits.MOST_TRAINERS
+        ),
+        "accelerators_per_host": _optional(get, "accelerators_per_host", above=0),
+        "batch_size": fields.number(get("batch_size"), "batch_size", above=0),
+        "launched_at": _optional_time(get("launched_at", None), "launched_at"),
+        "completed_at": _completed_at(get("completed_at"), now_us() if now is None else now),
+        "throughput": fields.measurement(get("throughput"), "throughput"),
+        "config": config,
+        "allocation": allocation,
+        "architecture": fields.numbers(get("architecture", {}), "architecture"),
+        "duration_s": _optional(get, "duration_s", least=0),
+        "cost_usd": _optional(get, "cost_usd", least=0),
+        "utilization": _optional(get, "utilization", least=0, most=1),
+        "ranking": _ranking(get("ranking", None)),
+    }
     digest = hashlib.sha256(compact(values).encode()).hexdigest()
     return Attempt(
         **values,

@@ -1,4 +1,4 @@
-"""The typed errors of the library. Ranking turns each into a reason; commands print them as a line."""
+"""The typed errors of the library: ranking makes a reason of each, a command one line."""
 
 import json
 from typing import Any

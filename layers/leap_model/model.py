@@ -48,7 +48,7 @@ class Model:
     def predict(self, matrix: Floats) -> Floats:
         """(n,) the prediction of each row of an (n, n_features) matrix."""
         results: dict[str, Floats] = {}
-        result = matrix
+        result: Floats = matrix
         for step in self.steps:
             result = results[step["name"]] = _RUN[step["op"]](self, step, matrix, results)
         return np.ascontiguousarray(result[:, 0])
