@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from sklearn.ensemble import HistGradientBoostingRegressor
-
-from functions.retrain.export import export_forest
 from leap_model.columns import Floats
 from leap_model.features import Schema
 from leap_model.model import Model
@@ -45,6 +42,11 @@ class Single:
         return "single"
 
     def fit(self, matrix: Floats, log_throughput: Floats, schema: Schema, seed: int) -> Model:
+        # Here, so that naming an estimator does not cost the second that scikit-learn takes.
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        from functions.retrain.export import export_forest
+
         regressor = HistGradientBoostingRegressor(
             loss="absolute_error",
             max_iter=self.trees,

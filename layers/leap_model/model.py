@@ -79,7 +79,8 @@ def _argmax(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Float
     scores = done[step["of"]]
     if scores.shape[1] == 1:  # two classes have one log-odds
         return (scores > 0).astype(np.float64)
-    return np.argmax(scores, axis=1)[:, np.newaxis].astype(np.float64)
+    best: Floats = np.argmax(scores, axis=1).astype(np.float64)
+    return best.reshape(-1, 1)
 
 
 def _select(

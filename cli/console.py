@@ -1,0 +1,64 @@
+"""How commands speak: results on standard output, progress on standard error."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False)
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """One strict JSON document: no NaN, no colour."""
+    click.echo(json.dumps(document, indent=2, allow_nan=False))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A table whose first column is text and whose numbers stand to the right."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for at, column in enumerate(columns):
+        table.add_column(column, justify="left" if at == 0 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(str, row))
+    Console(highlight=False).print(table)
+
+
+@contextmanager
+def bar(label: str, total: int | None) -> Iterator[Any]:
+    """A progress bar, on a terminal only; yields a function that advances it."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns, TimeElapsedColumn(), console=err, transient=True, disable=not err.is_terminal
+    ) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda steps=1: progress.advance(task, steps)
+
+
+@contextmanager
+def spinner(label: str) -> Iterator[Any]:
+    """A line that says what is going on, on a terminal only; yields a function that changes it."""
+    if not err.is_terminal:
+        yield lambda text: None
+        return
+    with err.status(label) as status:
+        yield lambda text: status.update(f"{label}: {text}")
+
+
+def percent(share: float | None) -> str:
+    """A share between 0 and 1 as a person reads it."""
+    return "–" if share is None else f"{share * 100:.1f} %"
+
+
+def significant(value: float) -> str:
+    """A number with three digits that count, never in powers of ten."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:,.3g}"

@@ -1,0 +1,34 @@
+"""Fixtures that many tests share."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from functions.retrain.nightly import retrain
+from leap_model.store import LocalStore
+from tests.support import QUICK, filled, fleet
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalStore:
+    """An empty store."""
+    return LocalStore(tmp_path / "store")
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> LocalStore:
+    """A store whose stage local points at a model of a small fleet. Read it only."""
+    store = filled(tmp_path_factory.mktemp("trained"), fleet(900, days=12))
+    retrain(store, "local", date(2026, 1, 13), QUICK)
+    return store
+
+
+@pytest.fixture(scope="session")
+def measured() -> Path:
+    """The folder of real measured throughput; skips where it is absent."""
+    if not (SHARED / "training.jsonl.gz").exists():
+        pytest.skip("the shared measured throughput is not here")
+    return SHARED
