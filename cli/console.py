@@ -6,9 +6,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+
+_PIPE_WIDTH = 160
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False)
@@ -23,12 +26,15 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A table whose first column is text and whose numbers stand to the right."""
-    table = Table(title=title, title_justify="left", header_style="bold")
+    table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD)
     for at, column in enumerate(columns):
-        table.add_column(column, justify="left" if at == 0 else "right", overflow="fold")
+        table.add_column(column, justify="left" if at == 0 else "right", no_wrap=True)
     for row in rows:
         table.add_row(*map(str, row))
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    if not console.is_terminal:  # a pipe has no width: nothing is cut there
+        console.width = _PIPE_WIDTH
+    console.print(table)
 
 
 @contextmanager

@@ -53,7 +53,7 @@ def run(folder: Path, *, days: int, per_day: int, seed: int) -> None:
         f"   trained on {metrics['rows']:,} attempts; of the {evaluation['attempts']:,} of the day "
         f"after, predicted within 20 %: {percent(evaluation['w20'])}"
     )
-    request = _request(fleet.files[-1], fleet.catalogue)
+    request = request_of(fleet.files[-1], fleet.catalogue)
     request_file = folder / "request.json"
     request_file.write_text(json.dumps(request, indent=2) + "\n")
     ranker = Ranker.from_store(store.root)
@@ -87,7 +87,7 @@ def _import(store: LocalStore, files: list[Path], catalogue: Path, as_of: date) 
     return counts
 
 
-def _request(newest: Path, catalogue: Path) -> dict[str, Any]:
+def request_of(newest: Path, catalogue: Path) -> dict[str, Any]:
     """The newest day's first multi-host attempt, asked again as a launcher would before it ran.
 
     Its candidates are every type of the catalogue, one without a price, and one that nobody knows.

@@ -6,10 +6,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from functions.retrain.estimators import Single
 from functions.retrain.settings import Settings
+from leap_model.attempt import parse_attempt
 from leap_model.intake import Counts, Record, take_in
 from leap_model.store import LocalStore
+from leap_model.table import table_of
 from leap_model.times import parse_time
 
 NOW = parse_time("2026-03-01T00:00:00Z")
@@ -125,3 +130,66 @@ def request(**values: Any) -> dict[str, Any]:
         "launched_at": "2026-01-12T10:11:12Z",
         **values,
     }
+
+
+ANSWER_KEYS = {"preference", "excluded", "ranking_id", "model_version", "models", "reason"}
+ENTRY_KEYS = {"id", "hardware_type", "throughput", "cost_per_hour", "samples_per_dollar"}
+REASONS = {
+    *("no_candidates", "invalid_request", "missing_feature", "model_unavailable"),
+    *("switched_off", "all_excluded", "internal_error"),
+}
+EXCLUSIONS = {
+    *("unknown_hardware", "untrained_hardware", "no_cost", "invalid_candidate"),
+    *("premium_underused", "duplicate"),
+}
+
+
+def checked(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer, once it is known to keep the contract: every key, plain and strict JSON."""
+    assert json.loads(json.dumps(answer, allow_nan=False)) == answer
+    assert answer.keys() >= ANSWER_KEYS
+    assert isinstance(answer["ranking_id"], str)
+    assert answer["ranking_id"]
+    assert isinstance(answer["models"], dict)
+    assert answer["model_version"] == answer["models"].get("throughput")
+    assert all(isinstance(entry, dict) for entry in answer["preference"] + answer["excluded"])
+    if answer["preference"]:
+        assert answer["reason"] is None
+    else:
+        assert answer["reason"] in REASONS
+    if answer["reason"] == "invalid_request":
+        assert answer["detail"]
+    keys = []
+    for entry in answer["preference"]:
+        assert entry.keys() >= ENTRY_KEYS
+        assert entry["throughput"] > 0
+        assert entry["cost_per_hour"] > 0
+        keys.append((-entry["samples_per_dollar"], entry["id"]))
+    assert keys == sorted(keys)
+    for entry in answer["excluded"]:
+        assert entry.keys() >= {"id", "hardware_type", "reason"}
+        assert entry["reason"] in EXCLUSIONS
+    return answer
+
+
+def excluded(answer: dict[str, Any]) -> list[tuple[str | None, str]]:
+    """(id, reason) of each excluded candidate."""
+    return [(entry["id"], entry["reason"]) for entry in answer["excluded"]]
+
+
+def preferred(answer: dict[str, Any]) -> list[str]:
+    """Ids, best first."""
+    return [entry["id"] for entry in answer["preference"]]
+
+
+def stored_table(attempts: list[dict[str, Any]]) -> pa.Table:
+    """Valid attempts as the table that a store holds."""
+    return table_of([parse_attempt(entry, NOW) for entry in attempts], NOW)
+
+
+def parquet_bytes(table: pa.Table) -> bytes:
+    """A table as the content of a Parquet object."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content

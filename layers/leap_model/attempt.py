@@ -12,6 +12,8 @@ from leap_model.times import format_time, now_us
 
 SCHEMA_VERSION = 1
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -94,7 +96,7 @@ def parse_attempt(record: Any, now: int | None = None) -> Attempt:
 
 def compact(value: Any) -> str:
     """JSON text that is the same for the same value: keys sorted, no white space, ASCII."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return _ENCODER.encode(value)
 
 
 def _getter(record: Mapping[str, Any]) -> Any:

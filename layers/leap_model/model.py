@@ -2,16 +2,18 @@
 
 The description is a list of steps, each with a `name` whose result later steps may use:
 
-    {"name", "op": "score",  "forest", "inputs": [steps]}   the forest's score; `inputs` are
+    {"name", "op": "score", "forest", "inputs": [steps]}     the forest's score; `inputs` are
                                                              appended to the features as columns
     {"name", "op": "argmax", "of": step}                     the output with the greatest score
     {"name", "op": "select", "by": step, "forests": [...]}   the score of the forest that `by`
                                                              names in each row, no other touched
+    {"name", "op": "feature", "column"}                      a column of the matrix as it is
     {"name", "op": "add",    "of": [steps]}                  their sum
 
-The last step is the prediction. One regressor is one `score`; the published cascade is `score`
-(bin classifier), `argmax`, `select` (experts); a stage that corrects another is `score`, `score`
-with the first among its inputs, `add`.
+The last step is the prediction. One regressor is one `score`; one that predicts what is left after
+a known scale is `score`, `feature`, `add`; the published cascade is `score` (bin classifier),
+`argmax`, `select` (experts); a stage that corrects another is `score`, `score` with the first among
+its inputs, `add`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +45,16 @@ class Model:
     def of_one(cls, forest: Forest) -> "Model":
         """A single regressor."""
         steps = [{"name": "prediction", "op": "score", "forest": "regressor", "inputs": []}]
+        return cls(forest.n_inputs, steps, {"regressor": forest})
+
+    @classmethod
+    def of_one_over(cls, forest: Forest, column: int) -> "Model":
+        """A single regressor of what is left after a column of the matrix."""
+        steps: list[Mapping[str, Any]] = [
+            {"name": "rest", "op": "score", "forest": "regressor", "inputs": []},
+            {"name": "scale", "op": "feature", "column": column},
+            {"name": "prediction", "op": "add", "of": ["rest", "scale"]},
+        ]
         return cls(forest.n_inputs, steps, {"regressor": forest})
 
     def predict(self, matrix: Floats) -> Floats:
@@ -94,6 +106,10 @@ def _select(
     return result
 
 
+def _feature(_: Model, step: Mapping[str, Any], matrix: Floats, __: dict[str, Floats]) -> Floats:
+    return matrix[:, [step["column"]]]
+
+
 def _add(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats]) -> Floats:
     total = done[step["of"][0]]
     for name in step["of"][1:]:
@@ -127,6 +143,13 @@ def _select_width(model: Model, step: Mapping[str, Any], widths: dict[str, int])
     return 1
 
 
+def _feature_width(model: Model, step: Mapping[str, Any], _: dict[str, int]) -> int:
+    column = step["column"]
+    if type(column) is not int or not 0 <= column < model.n_features:
+        raise ValueError(f"no column {column} among {model.n_features}")
+    return 1
+
+
 def _add_width(_: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
     if {widths[name] for name in step["of"]} != {1}:
         raise ValueError("only single values add up")
@@ -137,11 +160,13 @@ _RUN: Mapping[str, Callable[..., Floats]] = {
     "score": _score,
     "argmax": _argmax,
     "select": _select,
+    "feature": _feature,
     "add": _add,
 }
 _WIDTH: Mapping[str, Callable[..., int]] = {
     "score": _score_width,
     "argmax": _argmax_width,
     "select": _select_width,
+    "feature": _feature_width,
     "add": _add_width,
 }

@@ -42,7 +42,7 @@ def ratio_columns(jobs: Jobs, hardware: Hardware) -> dict[str, Floats]:
     )
     columns = {
         "accelerators_per_host": per_host,
-        "accelerators": accelerators,
+        "log_accelerators": logarithm(accelerators),
         "total_batch": total_batch,
         "batch_per_accelerator": per_accelerator,
         "readers_per_trainer": divide(readers, jobs.num_trainers),
@@ -80,7 +80,7 @@ def _bounds(
         "memory_bound": bandwidth,
         "exchange_bound": exchange,
         "roofline": divide(1.0, slowness),
-        "peak_total": accelerators * peak,
+        "log_peak": logarithm(accelerators * peak),
         "state_share_of_memory": divide(parameters * _STATE_BYTES_PER_PARAMETER, memory),
         "activations_share_of_memory": divide(activations * batch * _BYTES, memory),
         "operations_per_byte": divide(work, traffic),
@@ -127,6 +127,11 @@ def divide(numerator: Floats | float, denominator: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         quotient = np.asarray(numerator / denominator, np.float64)
     return np.where(np.isfinite(quotient), quotient, np.nan)
+
+
+def logarithm(values: Floats) -> Floats:
+    """The natural logarithm, NaN where there is none."""
+    return np.log(np.where(values > 0, values, np.nan))
 
 
 def _zero(values: Floats) -> Floats:

@@ -11,6 +11,9 @@ from leap_model.columns import Floats, Jobs, Labels
 from leap_model.errors import ArtifactError
 from leap_model.features.raw import FEATURES_VERSION, Raw
 
+SCALES = ("ratio.log_accelerators", "ratio.log_peak")
+"""Columns that a model may offset its prediction by: always kept where known, never missing."""
+
 _OPEN_SOURCES = ("config", "config_text", "allocation", "allocation_text", "architecture")
 
 
@@ -145,7 +148,7 @@ def fit_schema(raw: Raw, jobs: Jobs) -> Schema:
             category = _category(name, values)
             if category is not None:
                 columns.append(category)
-        elif _varies(values):
+        elif _varies(values) or (name in SCALES and _present(values)):
             columns.append(NumberColumn(name, _imputed(name, values)))
     return Schema(tuple(columns), tuple(_required(jobs)))
 
@@ -171,7 +174,7 @@ def _varies(values: Floats) -> bool:
 
 
 def _imputed(name: str, values: Floats) -> float | None:
-    if not name.startswith("history."):
+    if not name.startswith("history.") and name not in SCALES:
         return None
     return float(np.median(values[~np.isnan(values)]))
 

@@ -1,0 +1,1 @@
+"""Benchmarks and comparators: what the README's figures come from. Nothing here ships."""

@@ -1,0 +1,28 @@
+"""A simulated fleet in a store, for benchmarks that need one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cli.catalogues import keep_catalogue
+from cli.readers import read_records
+from cli.simulation import Summary, simulate
+from leap_model.intake import Counts, take_in
+from leap_model.store import LocalStore
+from leap_model.times import start_of
+
+START = date(2026, 1, 1)
+
+
+@contextmanager
+def simulated(days: int, per_day: int) -> Iterator[tuple[Summary, LocalStore]]:
+    """The fleet's files and a store with all of it, removed afterwards."""
+    with TemporaryDirectory(prefix="leap-bench-") as folder:
+        fleet = simulate(Path(folder) / "fleet", days=days, per_day=per_day, seed=1, start=START)
+        store = LocalStore(Path(folder) / "store")
+        keep_catalogue(store, fleet.catalogue)
+        for file in fleet.files:
+            take_in(store, read_records(file), Counts(), start_of(START + timedelta(days=days)))
+        yield fleet, store

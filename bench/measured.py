@@ -1,0 +1,49 @@
+"""Real measured throughput: MLPerf v4.1 from everything before it, without the short runs."""
+
+import gzip
+import json
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cli.catalogues import keep_catalogue
+from cli.console import percent
+from functions.retrain.backtest import Plan, backtest
+from functions.retrain.settings import Settings
+from leap_model.intake import Counts, Record, take_in
+from leap_model.store import LocalStore
+from leap_model.times import now_us
+
+COLUMNS = ("method", "w20", "w10", "median error", "w20 new families", "w20 known families", "n")
+DATA = Path(__file__).parents[2] / "shared" / "data"
+COMPARED = ("without-history", "family-median-else-model")
+
+
+def run() -> list[tuple[object, ...]]:
+    """The same night and attempts for every method; nothing where the data is absent."""
+    attempts = DATA / "training.jsonl.gz"
+    if not attempts.exists():
+        return []
+    with TemporaryDirectory(prefix="leap-bench-") as folder:
+        store = LocalStore(folder)
+        keep_catalogue(store, DATA / "hardware.csv")
+        with gzip.open(attempts) as lines:
+            kept = [
+                Record.of_json(line) for line in lines if json.loads(line)["source"] != "lambda"
+            ]
+        take_in(store, kept, Counts(), now_us())
+        plan = Plan(1, date(2024, 8, 1), horizon_days=130, compare=COMPARED)
+        result = backtest(store, Settings(window_days=2_200), plan)
+    everyone = {result["estimator"]: result} | result["comparators"]
+    return [_row(name, entry["nights"][0]) for name, entry in everyone.items()]
+
+
+def _row(name: str, night: dict[str, dict[str, float]]) -> tuple[object, ...]:
+    figures = (
+        night["w20"],
+        night["w10"],
+        night["mdape"],
+        night["cold"]["w20"],
+        night["warm"]["w20"],
+    )
+    return (name, *(percent(figure) for figure in figures), night["attempts"])  # type: ignore[arg-type]

@@ -1,0 +1,81 @@
+"""Short nights: the smallest fleet that trains, and what a run of it says."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from functions.retrain.dataset import attempts_between, outcomes_before, read_raw
+from functions.retrain.estimators import Single
+from functions.retrain.nightly import retrain, stored_catalogue
+from functions.retrain.settings import Settings
+from leap_model.columns import Labels
+from leap_model.history import History, Outcomes, family_hashes, history_as_of
+from leap_model.intake import Counts, Record, take_in
+from leap_model.pointer import Pointer, read_pointer
+from leap_model.store import LocalStore
+from leap_model.times import parse_time, start_of
+from tests.support import NOW, parquet_bytes, stored_table
+
+TINY = Settings(estimator=Single(trees=4, leaves=6, learning_rate=0.5), window_days=9)
+"""Seconds matter more here than accuracy."""
+FEW = replace(TINY, min_rows=1, min_days=1)
+"""Trains on whatever there is."""
+
+AS_OF = date(2026, 1, 11)
+"""The day after the ten days of `tests.support.fleet`."""
+
+
+def night(store: LocalStore, as_of: date = AS_OF, settings: Settings = TINY, **options: Any) -> Any:
+    """One run for the stage local."""
+    return retrain(store, "local", as_of, settings, **options)
+
+
+def pointer_of(store: LocalStore, stage: str = "local") -> Pointer | None:
+    return read_pointer(store, stage, "throughput")[0]
+
+
+def put(store: LocalStore, day: str, name: str, content: bytes) -> str:
+    """An object in a day's folder, whatever it holds."""
+    key = f"attempts/dt={day}/{name}"
+    assert store.create(key, content)
+    return key
+
+
+def put_attempts(
+    store: LocalStore, day: str, name: str, attempts: Iterable[dict[str, Any]]
+) -> pa.Table:
+    """Attempts as one object of a day's folder, whatever their own time."""
+    table = stored_table(list(attempts))
+    put(store, day, name, parquet_bytes(table))
+    return table
+
+
+def add(store: LocalStore, attempts: Iterable[Mapping[str, Any]]) -> Counts:
+    """One more batch, as ingest would store it."""
+    from json import dumps
+
+    counts = Counts()
+    take_in(store, [Record.of_json(dumps(entry).encode()) for entry in attempts], counts, NOW)
+    return counts
+
+
+def rows_between(store: LocalStore, start: date, end: date) -> Any:
+    """The attempts that training or evaluation would read."""
+    raw = read_raw(store, start, end)
+    return attempts_between(raw, start, end, stored_catalogue(store))
+
+
+def outcomes(store: LocalStore, before: date) -> Outcomes:
+    """The outcomes that history is made of, as a run of that date reads them."""
+    return outcomes_before(read_raw(store, date(2000, 1, 1), before), start_of(before))
+
+
+def history_of(store: LocalStore, family: str, launched_at: str, before: date = AS_OF) -> History:
+    """The history of one family at a launch."""
+    moment = np.array([parse_time(launched_at)], np.int64)
+    hashes = family_hashes(Labels.of([family]))
+    return history_as_of(outcomes(store, before), hashes, moment // 86_400_000_000 * 86_400_000_000)
