@@ -13,8 +13,16 @@ from rich.table import Table
 
 _PIPE_WIDTH = 160
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False)
+
+class _Plain(Console):
+    """Prints text as it is: what comes from a request or a store is no markup."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **options)
+
+
+out = _Plain(soft_wrap=True)
+err = _Plain(stderr=True)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 
@@ -30,8 +38,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
     for at, column in enumerate(columns):
         table.add_column(column, justify="left" if at == 0 else "right", no_wrap=True)
     for row in rows:
-        table.add_row(*map(str, row))
-    console = Console(highlight=False)
+        table.add_row(*(printable(str(cell)) for cell in row))
+    console = _Plain()
     if not console.is_terminal:  # a pipe has no width: nothing is cut there
         console.width = _PIPE_WIDTH
     console.print(table)
@@ -56,6 +64,12 @@ def spinner(label: str) -> Iterator[Any]:
         return
     with err.status(label) as status:
         yield lambda text: status.update(f"{label}: {text}")
+
+
+def printable(text: str) -> str:
+    """The text with what a terminal cannot take, or would obey, spelled out."""
+    spelled = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if text.isprintable() else "".join(spelled)
 
 
 def percent(share: float | None) -> str:

@@ -72,7 +72,7 @@ def run(folder: Path, *, days: int, per_day: int, seed: int) -> None:
 
 
 def _step(title: str, action: Callable[[], T]) -> T:
-    out.print(f"[bold]{title}[/bold]")
+    out.print(title, style="bold")
     started = time.perf_counter()
     result = action()
     out.print(f"   {time.perf_counter() - started:.1f} s")

@@ -7,6 +7,8 @@ import click
 
 from leap_model.store import LocalStore, checked_key
 
+_EARLIEST, _LATEST = date(1970, 1, 1), date(2199, 12, 31)
+
 
 class _StoreType(click.ParamType[LocalStore]):
     name = "root"
@@ -44,6 +46,8 @@ class _DateType(click.ParamType[date]):
             day = date.fromisoformat(str(value))
         except ValueError:
             self.fail(f"{value} is no date; give one as 2026-01-31", param, ctx)
+        if not _EARLIEST <= day <= _LATEST:
+            self.fail(f"{value} must lie between {_EARLIEST} and {_LATEST}", param, ctx)
         return day
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cli.console import out, print_table, significant
+from cli.console import out, print_table, printable, significant
 
 _WHY = {
     "unknown_hardware": "the catalogue does not know it",
@@ -33,11 +33,11 @@ def print_answer(answer: Mapping[str, Any]) -> None:
         print_table("Preference, best first", columns, rows)
     else:
         detail = f": {answer['detail']}" if answer.get("detail") else ""
-        out.print(f"no preference ({answer['reason']}){detail}", markup=False)
+        out.print(f"no preference ({answer['reason']}){detail}")
     for entry in answer["excluded"]:
         why = entry.get("detail") or _WHY.get(entry["reason"], "")
         shown = entry["id"] or entry["hardware_type"] or "a candidate"
-        out.print(f"excluded {shown}: {entry['reason']} ({why})", markup=False)
+        out.print(printable(f"excluded {shown}: {entry['reason']} ({why})"))
     if answer.get("cold_start"):
         out.print("cold start: the job family has no earlier attempts")
     if answer["model_version"]:

@@ -3,8 +3,10 @@
 import csv
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -12,7 +14,6 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leap_model.attempt import compact
 from leap_model.cells import value_of_cell
 from leap_model.errors import LeapError
 from leap_model.intake import Record
@@ -56,7 +57,7 @@ def read_records(path: Path) -> Iterator[Record]:
     try:
         with _opened(path) as file:
             yield from reader(file)
-    except (OSError, EOFError, gzip.BadGzipFile, UnicodeDecodeError) as fault:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as fault:
         raise UnreadableFileError(f"{path} cannot be read to its end: {fault}") from None
     except (csv.Error, pa.ArrowException) as fault:
         raise UnreadableFileError(f"{path} is not what its name says: {fault}") from None
@@ -77,13 +78,16 @@ def _json_lines(file: BinaryIO) -> Iterator[Record]:
 
 def _csv_rows(file: BinaryIO) -> Iterator[Record]:
     text = TextIOWrapper(file, "utf-8-sig", newline="")
-    for row in csv.DictReader(text, restval=""):
-        body = json.dumps(row).encode()
-        if None in row:
-            yield Record(body, fault="must be a row with no more cells than the header")
-            continue
-        cells = {name: _cell(name, cell) for name, cell in row.items()}
-        yield Record(body, _nested(cells))
+    try:
+        for row in csv.DictReader(text, restval=""):
+            body = json.dumps(row).encode()
+            if None in row:
+                yield Record(body, fault="must be a row with no more cells than the header")
+                continue
+            cells = {name: _cell(name, cell) for name, cell in row.items()}
+            yield Record(body, _nested(cells))
+    finally:
+        text.detach()  # whoever opened the file closes it
 
 
 def _cell(name: str, cell: str) -> Any:
@@ -92,9 +96,20 @@ def _cell(name: str, cell: str) -> Any:
 
 def _parquet_rows(file: BinaryIO) -> Iterator[Record]:
     for batch in pq.ParquetFile(file).iter_batches():
-        for row in batch.to_pylist():
+        for row in _microseconds(batch).to_pylist():
             value = _nested({name: _plain(entry) for name, entry in row.items()})
-            yield Record(compact(value).encode(), value)
+            yield Record(json.dumps(value, default=str).encode(), value)
+
+
+def _microseconds(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Python's times have no nanoseconds, and Arrow refuses to drop them unasked."""
+    columns = [
+        column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        if pa.types.is_timestamp(column.type)
+        else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _plain(value: Any) -> Any:
@@ -105,7 +120,9 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return value
+    if isinstance(value, Decimal):
+        return float(value)
+    return str(value) if isinstance(value, (timedelta, time)) else value
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, Any]:

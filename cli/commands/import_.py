@@ -1,7 +1,5 @@
 """leap import: attempts from files into the store."""
 
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 import click
@@ -42,16 +40,17 @@ def command(
 
     types = keep_catalogue(store, catalogue) if catalogue else None
     counts = Counts()
+    batch: list[Record] = []
     with bar("importing", None) as advance:
-
-        def records() -> Iterator[Record]:
+        try:
             for file in files:
                 for record in read_records(file):
                     advance()
-                    yield record
-
-        source = records()
-        while batch := list(islice(source, _BATCH)):
+                    batch.append(record)
+                    if len(batch) == _BATCH:
+                        take_in(store, batch, counts, now_us())
+                        batch = []
+        finally:  # what was read before a file broke is stored all the same
             take_in(store, batch, counts, now_us())
     if as_json:
         print_json(counts.to_json())
@@ -63,6 +62,6 @@ def command(
         f"rejected {counts.rejected:,}"
     )
     for reason, count in counts.rejected_reasons.most_common():
-        out.print(f"  {count:,} × {reason}", markup=False)
+        out.print(f"  {count:,} × {reason}")
     if counts.dropped_values:
         out.print(f"left out {counts.dropped_values:,} nested values of config and allocation")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from cli import options
-from cli.console import as_json, out, percent, print_json, spinner
+from cli.console import as_json, out, percent, print_json, printable, spinner
 from leap_model.store import LocalStore
 
 
@@ -75,7 +75,7 @@ def _print(metrics: dict[str, Any], store: LocalStore, stage: str) -> None:
         f"median error {percent(evaluation['mdape'])}"
     )
     for name, count in metrics["unknown_hardware"].items():
-        out.print(f"{count:,} attempts ran on {name}, which the catalogue does not know")
+        out.print(printable(f"{count:,} attempts ran on {name}, unknown to the catalogue"))
     for key in metrics["skipped_objects"]:
         out.print(f"left out {key}: it is no attempt file")
     out.print(f"artifact {store.root / 'models' / target / version}")

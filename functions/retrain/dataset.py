@@ -20,6 +20,9 @@ from leap_model.reading import distinct, partition_days, read_days
 from leap_model.store import Store
 from leap_model.times import start_of
 
+_LONGEST_S = 100 * 365.25 * 24 * 3600
+"""A duration of over a century is a unit mistaken; it must not overflow a launch time."""
+
 FAMILY_COLUMNS = ("job_name", "job_family")
 HISTORY_COLUMNS = (
     "attempt_id",
@@ -91,16 +94,16 @@ def read_raw(store: Store, start: date, end: date) -> Raw:
     days = partition_days(store)
     window = [(day, keys) for day, keys in days.items() if start <= day < end]
     before = [(day, keys) for day, keys in days.items() if day < start]
-    recent = read_days(store, window, ATTEMPT_COLUMNS)
-    older = read_days(store, before, HISTORY_COLUMNS)
+    recent = read_days(store, window, ATTEMPT_COLUMNS).whole()
+    older = read_days(store, before, HISTORY_COLUMNS).whole()
     return Raw(recent.table, older.table, (*recent.skipped, *older.skipped), tuple(days))
 
 
 def outcomes_before(raw: Raw, moment: int) -> Outcomes:
     """Every usable measurement that completed before a moment, each attempt once."""
     light = raw.table.select(HISTORY_COLUMNS)
-    earliest = np.iinfo(np.int64).min
-    table = distinct(_completed(pa.concat_tables([raw.older, light]), earliest, moment))
+    first = np.iinfo(np.int64).min
+    table = distinct(_completed(pa.concat_tables([raw.older, light]), first, moment))
     throughput = usable_throughput(table["throughput"])
     kept = ~np.isnan(throughput)
     return Outcomes(
@@ -110,13 +113,17 @@ def outcomes_before(raw: Raw, moment: int) -> Outcomes:
     )
 
 
-def attempts_between(raw: Raw, start: date, end: date, catalogue: Catalogue) -> Attempts:
+def attempts_between(
+    raw: Raw, start: date, end: date, catalogue: Catalogue, known_before: date | None = None
+) -> Attempts:
     """The attempts that completed from `start` up to, not including, `end`, by their own time.
 
-    Where an id completed again later within that span only its last record is there. Rows are
-    ordered by attempt id.
+    Rows are ordered by attempt id. An attempt that completed again from `end` on, before
+    `known_before` (by default `end`), is not among them: its last record is elsewhere.
     """
-    return attempts_of(distinct(_completed(raw.table, start_of(start), start_of(end))), catalogue)
+    first = np.iinfo(np.int64).min
+    known = distinct(_completed(raw.table, first, start_of(known_before or end)))
+    return attempts_of(_completed(known, start_of(start), start_of(end)), catalogue)
 
 
 def attempts_of(table: pa.Table, catalogue: Catalogue) -> Attempts:
@@ -170,7 +177,8 @@ def launches(column: pa.ChunkedArray, completed: Ints, duration: Floats) -> Ints
     launcher whose clock is fast must not find its own result in its history.
     """
     known = column.combine_chunks()
-    elapsed = np.where(np.isnan(duration), 0.0, duration * 1e6).astype(np.int64)
+    seconds = np.minimum(np.where(np.isnan(duration), 0.0, duration), _LONGEST_S)
+    elapsed = (seconds * 1e6).astype(np.int64)
     stated = times_of(known.fill_null(0))
     return np.where(known.is_valid(), np.minimum(stated, completed), completed - elapsed)
 

@@ -75,14 +75,14 @@ class _Columns:
 def _tree(tree: Any, columns: _Columns, first_node: int, first_set: int) -> dict[str, Array]:
     nodes = tree.nodes
     leaf = nodes["is_leaf"].astype(bool)
-    categorical = nodes["is_categorical"].astype(bool) & ~leaf
+    categorical = _has_set(nodes)
     flags = (
         LEAF * leaf + MISSING_LEFT * (nodes["missing_go_to_left"] != 0) + CATEGORICAL * categorical
     )
     return {
         "flags": np.where(leaf, LEAF, flags),
         "feature": np.where(leaf, 0, columns.original[nodes["feature_idx"]]),
-        "value": np.where(leaf, nodes["value"], np.where(categorical, 0, nodes["num_threshold"])),
+        "value": np.where(leaf, nodes["value"], np.where(categorical, 0, _thresholds(nodes))),
         "left": np.where(leaf, 0, nodes["left"].astype(np.int64) + first_node),
         "right": np.where(leaf, 0, nodes["right"].astype(np.int64) + first_node),
         "set_index": np.where(categorical, nodes["bitset_idx"].astype(np.int64) + first_set, -1),
@@ -94,8 +94,7 @@ def _left_sets(tree: Any, columns: _Columns) -> NDArray[np.uint8]:
     theirs = np.ascontiguousarray(tree.raw_left_cat_bitsets, "<u4")
     bits = np.unpackbits(theirs.view(np.uint8), axis=1, bitorder="little")
     ours = np.zeros((len(bits), CODES_PER_SET), np.uint8)
-    splits = (tree.nodes["is_categorical"] != 0) & (tree.nodes["is_leaf"] == 0)
-    for node in tree.nodes[splits]:
+    for node in tree.nodes[_has_set(tree.nodes)]:
         codes = columns.codes[node["feature_idx"]]
         if codes is None:
             raise ValueError("a categorical split on a column of numbers")
@@ -103,3 +102,21 @@ def _left_sets(tree: Any, columns: _Columns) -> NDArray[np.uint8]:
         ours[row] = node["missing_go_to_left"]
         ours[row, codes.astype(np.intp)] = bits[row, : len(codes)]
     return np.packbits(ours, axis=1, bitorder="little")
+
+
+def _has_set(nodes: Array) -> NDArray[np.bool_]:
+    """Which nodes split by a set of categories.
+
+    A category column with one value and missing ones is split by "is missing" alone: scikit-learn
+    gives it the threshold infinity and no set, and its `bitset_idx` points at another split's.
+    `_thresholds` makes it a split of numbers.
+    """
+    by_set = (nodes["is_categorical"] != 0) & (nodes["is_leaf"] == 0)
+    return np.asarray(by_set & (nodes["num_threshold"] != np.inf), np.bool_)
+
+
+def _thresholds(nodes: Array) -> Floats:
+    """(nodes,) thresholds; a split by "is missing" sends every known category the other way."""
+    by_missing = (nodes["is_categorical"] != 0) & (nodes["num_threshold"] == np.inf)
+    missing_left = nodes["missing_go_to_left"] != 0
+    return np.where(by_missing & missing_left, -np.inf, nodes["num_threshold"])

@@ -68,7 +68,7 @@ def retrain(
     with stages("read"):
         catalogue = stored_catalogue(store)
         raw, window, day = _read(store, as_of, settings)
-        attempts = attempts_between(raw, window.start, window.end, catalogue)
+        attempts = attempts_between(raw, window.start, window.end, catalogue, known_before=as_of)
         outcomes = outcomes_before(raw, start_of(as_of))
     usable = enough(attempts.usable(), window, settings)
     with stages("train"):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import open_memmap
 
 from leap_model import family
 from leap_model.attempt import compact
@@ -154,7 +155,7 @@ def load(folder: Path, manifest_sha256: str | None = None) -> Artifact:
         raise
     except LeapError as fault:
         raise ArtifactError(str(fault)) from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
+    except Exception as fault:  # whatever a reader makes of broken bytes
         raise ArtifactError(f"the artifact is malformed: {fault!r}") from None
 
 
@@ -191,10 +192,11 @@ def _open(folder: Path, files: set[str]) -> Artifact:
     def array(name: str) -> Array:
         if name not in files:
             raise ArtifactError(f"the artifact's manifest does not list {name}")
-        mapped: Array = np.load(folder / name, mmap_mode="r", allow_pickle=False)
-        return mapped.view(np.ndarray)
+        return open_memmap(folder / name, mode="r").view(np.ndarray)
 
     training = document("training.json")
+    for rows in training["hardware_rows"].values():
+        int(rows)
     if training["family_rules_version"] != family.RULES_VERSION:
         raise ArtifactError(
             f"the artifact's families follow rules {training['family_rules_version']}; "
@@ -217,7 +219,7 @@ def _open(folder: Path, files: set[str]) -> Artifact:
 
 def _snapshot(arrays: Mapping[str, Array]) -> Snapshot:
     for name, dtype in _HISTORY.items():
-        if arrays[name].dtype != dtype or arrays[name].shape != arrays["family"].shape:
+        if arrays[name].dtype != dtype or arrays[name].shape != (len(arrays["family"]),):
             raise ArtifactError(f"the snapshot's array {name} has the wrong type or shape")
     if np.any(arrays["family"][1:] <= arrays["family"][:-1]):
         raise ArtifactError("the snapshot's families must ascend")
@@ -227,7 +229,8 @@ def _snapshot(arrays: Mapping[str, Array]) -> Snapshot:
 
 def _json(document: Any) -> bytes:
     # Through compact first: a document that is not plain JSON must fail here, not at load.
-    return (json.dumps(json.loads(compact(document)), indent=1, sort_keys=True) + "\n").encode()
+    plain = json.loads(compact(document))
+    return (json.dumps(plain, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
 def _npy(array: Array) -> bytes:

@@ -4,11 +4,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from leap_model import fields, limits
 from leap_model.errors import MISSING, FieldError
-from leap_model.times import format_time, now_us
+from leap_model.times import now_us, start_of
 
 SCHEMA_VERSION = 1
 
@@ -126,8 +127,8 @@ def _optional_time(value: Any, field: str) -> int | None:
 
 def _completed_at(value: Any, now: int) -> int:
     completed = fields.time(value, "completed_at")
-    latest = now + limits.MOST_AHEAD_US
-    if completed > latest or int(format_time(completed)[:4]) < limits.EARLIEST_YEAR:
+    earliest, latest = start_of(date(limits.EARLIEST_YEAR, 1, 1)), now + limits.MOST_AHEAD_US
+    if not earliest <= completed <= latest:
         rule = f"between {limits.EARLIEST_YEAR} and a day from now"
         raise FieldError("completed_at", value, rule)
     return completed
@@ -138,10 +139,15 @@ def _ranking(value: Any) -> dict[str, Any] | None:
         return None
     if not isinstance(value, Mapping):
         raise FieldError("ranking", value, "an object")
-    known = ("ranking_id", "model_version", "preference", "reason")
-    kept = {name: value[name] for name in known if name in value}
-    try:
-        json.dumps(kept, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        raise FieldError("ranking", value, "an object of JSON values without NaN") from None
+    kept: dict[str, Any] = {
+        name: _optional_text(value[name], f"ranking.{name}")
+        for name in ("ranking_id", "model_version", "reason")
+        if name in value
+    }
+    if "preference" in value:
+        preference = value["preference"]
+        rule = f"a list of at most {limits.MOST_CANDIDATES:,} hardware types"
+        if not isinstance(preference, list) or len(preference) > limits.MOST_CANDIDATES:
+            raise FieldError("ranking.preference", preference, rule)
+        kept["preference"] = [fields.text(name, "ranking.preference") for name in preference]
     return kept

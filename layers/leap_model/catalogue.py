@@ -138,7 +138,7 @@ def _parse_row(row: Any, at: int) -> HardwareType:
             hardware_type=fields.text(row.get("hardware_type"), "hardware_type"),
             vendor=None if vendor is None else fields.text(vendor, "vendor"),
             specifications={
-                name: fields.number(value, name, least=0)
+                name: fields.number(value, name, least=0 if name in SPECIFICATIONS else None)
                 for name, value in row.items()
                 if name in SPECIFICATIONS or (name not in _NOT_SPECIFICATIONS and _is_number(value))
             },
@@ -161,7 +161,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _cost(row: Mapping[str, Any], name: str) -> float | None:
-    return fields.number(row[name], name, above=0) if name in row else None
+    return fields.number(row[name], name, least=limits.LEAST_COST_PER_HOUR) if name in row else None
 
 
 def _aliases(value: Any) -> tuple[str, ...]:
@@ -176,10 +176,11 @@ def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
     """CSV cells are text and are parsed; an empty cell is unknown."""
     textual = {"hardware_type", "vendor", "aliases"}
     for row in csv.DictReader(io.StringIO(text)):
+        cells = {name.strip(): cell for name, cell in row.items() if name and cell}
         yield {
             name: cell if name in textual else value_of_cell(cell)
-            for name, cell in row.items()
-            if name and cell and cell.strip()
+            for name, cell in cells.items()
+            if cell.strip()
         }
 
 

@@ -39,8 +39,8 @@ class RankClient:
         try:
             call.start()
             call.join(self._timeout_s)
-        except RuntimeError:
-            return answer(reason=INTERNAL_ERROR, detail="no thread could be started")
+        except (RuntimeError, OverflowError, ValueError) as fault:
+            return answer(reason=INTERNAL_ERROR, detail=f"the call could not wait: {fault}")
         if not done:
             detail = f"no answer within {self._timeout_s:g} s"
             return answer(reason=MODEL_UNAVAILABLE, detail=detail)
@@ -69,6 +69,10 @@ class RankClient:
 
 def _answer_in(content: bytes) -> dict[str, Any]:
     document = json.loads(content)
-    if not isinstance(document, dict) or not isinstance(document.get("preference"), list):
+    known = answer()
+    if not isinstance(document, dict) or any(
+        name not in document or (isinstance(value, list) and not isinstance(document[name], list))
+        for name, value in known.items()
+    ):
         return answer(reason=MODEL_UNAVAILABLE, detail="what came back is no answer")
     return document

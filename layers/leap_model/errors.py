@@ -20,8 +20,9 @@ class FieldError(LeapError):
     """
 
     def __init__(self, field: str, value: Any, rule: str) -> None:
-        super().__init__(f"{field} is {shown(value)}; it must be {rule}")
-        self.field = field
+        # An entry of an open object has whatever name its sender gave it.
+        self.field = field if field.isprintable() else json.dumps(field)[1:-1]
+        super().__init__(f"{self.field} is {shown(value)}; it must be {rule}")
         self.rule = rule
 
 

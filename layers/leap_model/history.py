@@ -17,6 +17,9 @@ from leap_model.limits import DAY_US, MOST_FAMILIES
 
 Hashes: TypeAlias = NDArray[np.uint64]
 
+_LONG = 64
+"""Rows from which on a family is worth a loop of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -97,14 +100,14 @@ def history_as_of(outcomes: Outcomes, family: Hashes, before: Ints) -> History:
     runs = (end - start).astype(np.float64)
     some = runs > 0
 
-    # Sums around each family's first value keep the digits that sums over a whole fleet would
-    # lose, and make the deviation of a single run exactly 0.
-    first = values[np.searchsorted(families, families, side="left")]
-    sums = np.concatenate(([0.0], np.cumsum(values - first)))
-    squares = np.concatenate(([0.0], np.cumsum((values - first) ** 2)))
+    # Sums are taken around each family's first value, which keeps digits and makes the deviation
+    # of a single run exactly 0.
+    is_head = np.append(True, families[1:] != families[:-1])[: len(families)]
+    heads = np.flatnonzero(is_head)
+    offset = values - np.repeat(values[heads], np.diff(np.append(heads, len(values))))
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = (sums[end] - sums[start]) / runs
-        variance = (squares[end] - squares[start]) / runs - mean**2
+        mean = _at(_running(offset, heads), end - 1, some, np.nan) / runs
+        variance = _at(_running(offset**2, heads), end - 1, some, np.nan) / runs - mean**2
     return History(
         last=_at(values, end - 1, some, np.nan),
         mean=np.where(some, mean, np.nan) + _at(values, start, some, np.nan),
@@ -112,6 +115,23 @@ def history_as_of(outcomes: Outcomes, family: Hashes, before: Ints) -> History:
         runs=runs,
         last_completed_at=_at(completed, end - 1, some, 0),
     )
+
+
+def _running(values: Floats, heads: Ints) -> Floats:
+    """(n,) sums from each family's head up to each row.
+
+    No sum runs across families: other families' values must not reach this one's last digits.
+    Short families advance together, one row of each at a time; long ones one family at a time.
+    """
+    sums = values.copy()
+    lengths = np.diff(np.append(heads, len(values)))
+    for head, length in zip(heads[lengths > _LONG], lengths[lengths > _LONG], strict=True):
+        sums[head : head + length] = np.cumsum(values[head : head + length])
+    heads, lengths = heads[lengths <= _LONG], lengths[lengths <= _LONG]
+    for row in range(1, int(lengths.max(initial=0))):
+        at = heads[lengths > row] + row
+        sums[at] += sums[at - 1]
+    return sums
 
 
 def _at(values: NDArray[Any], at: Ints, some: NDArray[np.bool_], otherwise: float) -> NDArray[Any]:

@@ -84,7 +84,7 @@ def take_in(store: Store, records: Iterable[Record], counts: Counts, now: int) -
             attempt = _parse(record, now)
         except FieldError as fault:
             counts.rejected += 1
-            counts.rejected_reasons[f"{fault.field} must be {fault.rule}"] += 1
+            counts.rejected_reasons[_rule(fault)] += 1
             rejected.append(_rejected(record, fault, now))
             continue
         counts.dropped_values += attempt.dropped_values
@@ -104,6 +104,12 @@ def _parse(record: Record, now: int) -> Attempt:
     if record.fault is not None:
         raise FieldError("record", None, record.fault.removeprefix("must be "))
     return parse_attempt(record.value, now)
+
+
+def _rule(fault: FieldError) -> str:
+    """The rule that was broken, without the names that senders give to their own values."""
+    field, dot, _ = fault.field.partition(".")
+    return f"{field}.* must be {fault.rule}" if dot else f"{field} must be {fault.rule}"
 
 
 def _supersedes(attempt: Attempt, other: Attempt) -> bool:
@@ -130,7 +136,7 @@ def _rejected(record: Record, fault: FieldError, now: int) -> dict[str, Any]:
 def _write_rejected(store: Store, lines: Sequence[dict[str, Any]], now: int) -> None:
     if not lines:
         return
-    bodies = "\n".join(line.get("body") or line["body_base64"] for line in lines)
+    bodies = "\n".join(line["body"] if "body" in line else line["body_base64"] for line in lines)
     digest = hashlib.sha256(bodies.encode()).hexdigest()[:32]
     content = "".join(json.dumps(line) + "\n" for line in lines)
     store.create(f"rejected/dt={day_of(now).isoformat()}/{digest}.jsonl", content.encode())

@@ -44,6 +44,8 @@ MOST_MISSING: Final = 0.20
 """Share of those columns that a request may lack before it is `missing_feature`."""
 
 # Ranking.
+LEAST_COST_PER_HOUR: Final = 1e-6
+"""US dollars of one host; less is a missing price, and would make work per dollar infinite."""
 MIN_HARDWARE_ROWS: Final = 50
 PREMIUM_MIN_EFFICIENCY: Final = 0.5
 POINTER_CACHE_S: Final = 60.0

@@ -132,9 +132,9 @@ def _argmax_width(_: Model, step: Mapping[str, Any], widths: dict[str, int]) -> 
 
 
 def _select_width(model: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
-    by = next(s for s in model.steps if s["name"] == step["by"])
-    outputs = widths[by["of"]] if by["op"] == "argmax" else 0
-    if widths[step["by"]] != 1 or len(step["forests"]) != max(outputs, 2):
+    done = {s["name"]: s for s in model.steps[: len(widths)]}
+    by = done[step["by"]]
+    if by["op"] != "argmax" or len(step["forests"]) != max(widths[by["of"]], 2):
         raise ValueError("select needs an argmax and one forest for each of its outputs")
     for name in step["forests"]:
         forest = model.forests[name]

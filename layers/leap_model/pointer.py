@@ -1,6 +1,7 @@
 """The pointer: which version a stage serves for a target."""
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
@@ -8,6 +9,9 @@ from typing import Any
 from leap_model import fields
 from leap_model.errors import FieldError, ModelUnavailableError, StoreError
 from leap_model.store import Store, checked_key, etag_of
+from leap_model.times import parse_time
+
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,11 @@ def parse_pointer(content: bytes) -> Pointer:
         document: Any = json.loads(content)
         names = ("version", "uri", "manifest_sha256", "as_of", "published_at")
         values = {name: fields.text(document[name], name, 1024) for name in names}
-        date.fromisoformat(values["as_of"])
+        if date.fromisoformat(values["as_of"]).isoformat() != values["as_of"]:
+            raise ValueError("as_of must be a date such as 2026-01-31")
+        if not _SHA256.fullmatch(values["manifest_sha256"]):
+            raise ValueError("manifest_sha256 must be 64 hexadecimal digits")
+        parse_time(values["published_at"])
         checked_key(values["uri"])
         return Pointer(**values)
     except (ValueError, KeyError, TypeError, FieldError, StoreError, RecursionError) as fault:

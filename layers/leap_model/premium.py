@@ -21,18 +21,18 @@ def underused(
     if not plain:
         return [False] * len(candidates)
     best = min(plain, key=lambda at: (-samples_per_dollar[at], candidates[at].id))
-    peaks = [_peak(candidate) for candidate in candidates]
-    result = []
-    for candidate, value, peak in zip(candidates, throughput, peaks, strict=True):
-        efficiency = (value / throughput[best]) / (peak / peaks[best])
-        floor = candidate.hardware.premium_min_efficiency
-        result.append(bool(candidate.hardware.premium and efficiency < floor))
-    return result
+    peaks = np.array([_peak(candidate) for candidate in candidates])
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        efficiency = (throughput / throughput[best]) / (peaks / peaks[best])
+    return [
+        bool(candidate.hardware.premium and value < candidate.hardware.premium_min_efficiency)
+        for candidate, value in zip(candidates, efficiency, strict=True)
+    ]
 
 
-def _peak(candidate: Candidate) -> np.float64:
+def _peak(candidate: Candidate) -> float:
     """16-bit tera-operations per second of the whole job, NaN where unknown: NaN < x is false."""
     known = candidate.hardware.specifications
     accelerators = candidate.accelerators_per_host or known.get("accelerators_per_host", np.nan)
     peak = known.get("peak_fp16_tflops", np.nan) * accelerators * candidate.num_trainers
-    return np.float64(peak if peak > 0 else np.nan)
+    return peak if peak > 0 else np.nan

@@ -15,6 +15,8 @@ from leap_model.table import SCHEMA
 IDENTITY = ("attempt_id", "completed_at", "record_sha256")
 """What tells two records of one attempt apart."""
 
+_REQUIRED = {field.name for field in SCHEMA if not field.nullable}
+
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -22,6 +24,20 @@ class Read:
 
     table: pa.Table
     skipped: tuple[str, ...]
+    holes: tuple[str, ...]
+    """One sentence for each day that is mostly unreadable."""
+
+    def whole(self) -> "Read":
+        """This, if no day is mostly unreadable.
+
+        Raises
+        ------
+        StoreError
+            Going on would train on a hole.
+        """
+        if self.holes:
+            raise StoreError(self.holes[0])
+        return self
 
 
 def partition_days(store: Store) -> dict[date, list[str]]:
@@ -38,18 +54,13 @@ def partition_days(store: Store) -> dict[date, list[str]]:
 def read_days(
     store: Store, days: Iterable[tuple[date, Sequence[str]]], columns: Sequence[str]
 ) -> Read:
-    """The rows of some days, as they lie there: `distinct` comes after.
-
-    Raises
-    ------
-    StoreError
-        Most of a day's bytes cannot be read: going on would train on a hole.
-    """
+    """The rows of some days, as they lie there: `distinct` comes after."""
     schema = pa.schema([SCHEMA.field(name).with_nullable(True) for name in columns])
     tables = [schema.empty_table()]
     skipped: list[str] = []
+    holes: list[str] = []
     for day, keys in days:
-        lost = total = found = 0
+        total = lost = bad = 0
         for key in keys:
             size = store.size(key) or 0
             table = _read(store, key, schema)
@@ -57,15 +68,15 @@ def read_days(
             if table is None:
                 skipped.append(key)
                 lost += size
+                bad += 1
             else:
                 tables.append(table)
-                found += 1
-        if not found or lost * 2 > total:
-            raise StoreError(
-                f"most of {day} cannot be read: {lost:,} of {total:,} bytes, in "
-                f"{len(keys) - found} of {len(keys)} objects, first {skipped[-1]}"
+        if bad == len(keys) or lost * 2 > total:
+            holes.append(
+                f"most of {day} cannot be read: {lost:,} of {total:,} bytes, in {bad} of "
+                f"{len(keys)} objects, the last {skipped[-1]}"
             )
-    return Read(pa.concat_tables(tables), tuple(skipped))
+    return Read(pa.concat_tables(tables), tuple(skipped), tuple(holes))
 
 
 def distinct(table: pa.Table) -> pa.Table:
@@ -88,7 +99,7 @@ def _read(store: Store, key: str, schema: pa.Schema) -> pa.Table | None:
     try:
         file = pq.ParquetFile(pa.BufferReader(content or b""))
         present = set(file.schema_arrow.names)
-        if not set(IDENTITY[:2]) <= present:
+        if not {name for name in schema.names if name in _REQUIRED} <= present:
             return None
         table = file.read(columns=[name for name in schema.names if name in present])
         columns = [
@@ -97,9 +108,17 @@ def _read(store: Store, key: str, schema: pa.Schema) -> pa.Table | None:
             else pa.nulls(len(table), field.type)
             for field in schema
         ]
-        return pa.Table.from_arrays(columns, schema=schema)
+        return _complete(pa.Table.from_arrays(columns, schema=schema))
     except (pa.ArrowException, OSError):
         return None
+
+
+def _complete(table: pa.Table) -> pa.Table:
+    """The rows that have what every attempt has; a foreign file may lack it here and there."""
+    for name in table.schema.names:
+        if name in _REQUIRED and table[name].null_count:
+            table = table.filter(pc.is_valid(table[name]))
+    return table
 
 
 def _day(folder: str) -> date | None:

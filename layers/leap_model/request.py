@@ -103,19 +103,20 @@ def parse_candidate(value: Any, job: Job, catalogue: Catalogue) -> Candidate | E
     if not isinstance(own, Mapping):
         return Excluded(None, None, "invalid_candidate", "a candidate is a name or an object")
     name = _text_or_none(own.get("hardware_type"))
-    chosen_id = _text_or_none(own.get("id")) or name
+    # Where the id itself is at fault the candidate has none, and claims nobody else's.
+    known_id = None if own.get("id") is not None else name
     try:
         asked = fields.text(own.get("hardware_type", MISSING), "hardware_type")
-        hardware = catalogue.find(asked)
         if own.get("id") is not None:
-            chosen_id = fields.text(own["id"], "id")
+            known_id = fields.text(own["id"], "id")
+        hardware = catalogue.find(asked)
         if hardware is None:
-            return Excluded(chosen_id, asked, "unknown_hardware")
+            return Excluded(known_id, asked, "unknown_hardware")
         if own.get("id") is None:
-            chosen_id = hardware.hardware_type
-        return _candidate(own, chosen_id or asked, job, hardware)
+            known_id = hardware.hardware_type
+        return _candidate(own, known_id or asked, job, hardware)
     except FieldError as fault:
-        return Excluded(chosen_id, name, "invalid_candidate", str(fault))
+        return Excluded(known_id, name, "invalid_candidate", str(fault))
 
 
 def _candidate(
@@ -154,7 +155,8 @@ def _cost(
     """Dollars an hour of one host: the candidate's own, else the catalogue's; or what is wrong."""
     if own.get("cost_per_hour") is not None:
         try:
-            return fields.number(own["cost_per_hour"], "cost_per_hour", above=0), None
+            least = limits.LEAST_COST_PER_HOUR
+            return fields.number(own["cost_per_hour"], "cost_per_hour", least=least), None
         except FieldError as fault:
             return None, str(fault)
     if per_host is None:
@@ -171,6 +173,8 @@ def _job(value: Any) -> Job:
 
     job_name = fields.text(get("job_name"), "job.job_name", limits.LONGEST_JOB_NAME)
     own_family = value.get("job_family")
+    if isinstance(own_family, str) and not own_family.strip():
+        own_family = None  # as in an attempt
     if own_family is not None:
         own_family = fields.text(own_family, "job.job_family", limits.LONGEST_JOB_NAME)
     per_host = value.get("accelerators_per_host")
@@ -201,7 +205,7 @@ def _text_or_none(value: Any) -> str | None:
 def _check_size(request: Mapping[str, Any]) -> None:
     rule = f"JSON of at most {limits.MOST_REQUEST_BYTES // 1024} KB"
     try:
-        size = len(json.dumps(request))
+        size = len(json.dumps(request, ensure_ascii=False).encode())
     except (TypeError, ValueError, RecursionError):
         raise FieldError("request", request, rule) from None
     if size > limits.MOST_REQUEST_BYTES:

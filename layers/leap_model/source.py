@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from leap_model import limits
 from leap_model.artifact import Artifact, load
-from leap_model.errors import ArtifactError, ModelUnavailableError
-from leap_model.pointer import Pointer, read_pointer
+from leap_model.errors import ModelUnavailableError
+from leap_model.pointer import read_pointer
 from leap_model.store import Store, checked_key
-from leap_model.switches import EVERYONE, Switches, parse_switches
+from leap_model.switches import EVERYONE, NOBODY, Switches, parse_switches
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +28,8 @@ class Serving:
 class StageSource:
     """The model that a stage points at, cached for `cache_s` seconds.
 
-    A version that does not load leaves the last good one serving; its failure is logged once.
+    A version that does not load leaves the last good one serving, and is tried again when the
+    cache time is over; its failure is logged once.
     The stage `local` is a person's own folder: it has no switches unless they are asked for.
     """
 
@@ -48,8 +49,8 @@ class StageSource:
         self._clock = clock
         self._lock = threading.Lock()
         self._looked_at: float | None = None
-        self._serving: Serving | None = None
-        self._failed: tuple[Pointer, str] | None = None
+        self._model: tuple[str, Artifact] | None = None
+        self._switches = NOBODY
         self._fault = ""
 
     def current(self) -> Serving:
@@ -65,38 +66,32 @@ class StageSource:
             if self._looked_at is None or now - self._looked_at >= self._cache_s:
                 self._looked_at = now
                 self._refresh()
-            if self._serving is None:
+            if self._model is None:
                 raise ModelUnavailableError(self._fault)
-            return self._serving
+            return Serving(*self._model, self._switches)
 
     def _refresh(self) -> None:
+        # Apart, so that switching off works while a model does not load, and the other way round.
+        # Whatever fails, what served last serves on: a launch must not wait for a repair.
         try:
-            pointer, _ = read_pointer(self._store, self._stage, "throughput")
-            if pointer is None:
-                raise ModelUnavailableError(f"the stage {self._stage} points at no model")
-            artifact = self._artifact(pointer)
-            switches = self._switches()
-            self._serving = Serving(pointer.version, artifact, switches)
+            self._switches = self._read_switches()
+            self._model = self._read_model()
+            self._fault = ""
         except Exception as fault:
-            # Whatever it is, the last good model serves on: a launch must not wait for a repair.
             if str(fault) != self._fault:
-                _log.warning("model not refreshed: %s", fault)
+                _log.warning("stage %s not refreshed: %s", self._stage, fault)
             self._fault = str(fault)
 
-    def _artifact(self, pointer: Pointer) -> Artifact:
-        if self._serving is not None and self._serving.version == pointer.version:
-            return self._serving.artifact
-        if self._failed is not None and self._failed[0] == pointer:
-            raise ArtifactError(self._failed[1])
-        try:
-            return load(self._store.folder(pointer.uri), pointer.manifest_sha256)
-        except ArtifactError as fault:
-            self._failed = (pointer, str(fault))
-            raise
+    def _read_model(self) -> tuple[str, Artifact]:
+        pointer, _ = read_pointer(self._store, self._stage, "throughput")
+        if pointer is None:
+            raise ModelUnavailableError(f"the stage {self._stage} points at no model")
+        if self._model is not None and self._model[0] == pointer.version:
+            return self._model
+        return pointer.version, load(self._store.folder(pointer.uri), pointer.manifest_sha256)
 
-    def _switches(self) -> Switches:
+    def _read_switches(self) -> Switches:
         if not self._switched:
             return EVERYONE
-        return parse_switches(
-            self._store.read(checked_key(f"pointers/{self._stage}/switches.json"))
-        )
+        key = checked_key(f"pointers/{self._stage}/switches.json")
+        return parse_switches(self._store.read(key))

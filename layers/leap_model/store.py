@@ -15,7 +15,8 @@ from typing import Protocol
 
 from leap_model.errors import ConflictError, StoreError
 
-_KEY = re.compile(r"[A-Za-z0-9_.=+@-]+(/[A-Za-z0-9_.=+@-]+)*")
+_PART = r"[A-Za-z0-9_=+@-][A-Za-z0-9_.=+@-]*"
+_KEY = re.compile(f"{_PART}(/{_PART})*")
 
 
 def checked_key(key: str) -> str:
@@ -24,9 +25,9 @@ def checked_key(key: str) -> str:
     Raises
     ------
     StoreError
-        It is empty, absolute, climbs out, or has characters that a store does not use.
+        It is empty, absolute, climbs out, is hidden, or has characters that a store does not use.
     """
-    if not _KEY.fullmatch(key) or any(part in (".", "..") for part in key.split("/")):
+    if not _KEY.fullmatch(key):
         raise StoreError(f'"{key[:80]}" is no key of a store')
     return key
 
@@ -93,29 +94,47 @@ class LocalStore:
 
     def create(self, key: str, content: bytes) -> bool:
         path = self._path(key)
-        with _temporary(path, content) as temporary:
-            try:
-                os.link(temporary, path)
-            except FileExistsError:
+        with _writing(key), _temporary(path, content) as temporary:
+            if not self._link(temporary, path):
                 return False
-        _sync_folder(path.parent)
+            _sync_folder(path.parent)
         return True
 
     def replace(self, key: str, content: bytes, etag: str | None) -> str:
         path = self._path(key)
-        with _temporary(path, content) as temporary, _locked(path):
+        with _writing(key), _temporary(path, content) as temporary, _locked(path):
             current = self.read(key)
             if (etag_of(current) if current is not None else None) != etag:
                 raise ConflictError(f"{key} was changed by another writer")
-            temporary.replace(path)
-        _sync_folder(path.parent)
+            if etag is None and not self._link(temporary, path):
+                raise ConflictError(f"{key} was created by another writer")
+            if etag is not None:
+                temporary.replace(path)
+            _sync_folder(path.parent)
         return etag_of(content)
 
     def folder(self, prefix: str) -> Path:
         return self._path(prefix)
 
+    @staticmethod
+    def _link(temporary: Path, path: Path) -> bool:
+        """Name a file, unless the name is taken: the one step that is exclusive."""
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        return True
+
     def _path(self, key: str) -> Path:
         return self.root / checked_key(key)
+
+
+@contextmanager
+def _writing(key: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as fault:
+        raise StoreError(f"{key[:80]} cannot be written: {fault.strerror or fault}") from None
 
 
 @contextmanager

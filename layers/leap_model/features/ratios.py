@@ -50,7 +50,7 @@ def ratio_columns(jobs: Jobs, hardware: Hardware) -> dict[str, Floats]:
         "replicas": divide(accelerators, parallel),
     }
     columns.update(_bounds(jobs, hardware, accelerators, total_batch, per_accelerator))
-    return {f"ratio.{name}": values for name, values in columns.items()}
+    return {f"ratio.{name}": _finite(values) for name, values in columns.items()}
 
 
 def _bounds(
@@ -104,6 +104,7 @@ def _peak(jobs: Jobs, hardware: Hardware) -> Floats:
     for name in PRECISION:
         if name in jobs.config.by_name:
             use_single |= _says_single(jobs.config.by_name[name].labels)
+            use_single |= jobs.config.by_name[name].numbers == 32
     wanted = np.where(use_single, single, half)
     return np.where(np.isnan(wanted), np.where(np.isnan(half), single, half), wanted)
 
@@ -126,12 +127,17 @@ def divide(numerator: Floats | float, denominator: Floats) -> Floats:
     """The quotient, NaN where it is not finite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         quotient = np.asarray(numerator / denominator, np.float64)
-    return np.where(np.isfinite(quotient), quotient, np.nan)
+    return _finite(quotient)
 
 
 def logarithm(values: Floats) -> Floats:
     """The natural logarithm, NaN where there is none."""
     return np.log(np.where(values > 0, values, np.nan))
+
+
+def _finite(values: Floats) -> Floats:
+    """One absurd record must not put an infinity into everyone's training."""
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _zero(values: Floats) -> Floats:

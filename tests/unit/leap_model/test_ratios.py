@@ -128,7 +128,6 @@ def test_odd_jobs_and_unknown_types_give_no_warning(row: dict[str, Any]) -> None
         assert np.isnan(found["ratio.roofline"])
 
 
-@pytest.mark.xfail(strict=True, reason="products overflow to infinity, which no estimator fits")
 @pytest.mark.parametrize(
     "changes",
     [

@@ -8,14 +8,16 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from functions.retrain.estimators import Single
 from functions.retrain.export import export_forest
 from leap_model.columns import Floats
 from leap_model.errors import ArtifactError
+from leap_model.features.schema import CategoryColumn, Schema
 from leap_model.trees import CATEGORICAL, LEAF, Array, Forest, checked_forest
 from tests.unit.leap_model.builders import Split, forest, forest_arrays
 
 ROWS = 100_000
-CATEGORIES = (3, 254)
+CATEGORIES = (5, 254)
 """Codes of the two category columns, the first and the third of four."""
 
 
@@ -134,6 +136,22 @@ def test_missing_values_that_training_never_saw_go_where_scikit_learn_sends_them
         rtol=0,
         atol=1e-12,
     )
+
+
+def test_a_category_column_of_one_value_and_missing_leaves_the_others_alone() -> None:
+    draw = np.random.default_rng(4)
+    matrix: Floats = draw.integers(0, (6, 2), (2000, 2)).astype(np.float64)
+    target = np.cos(matrix[:, 0] * 1.7) + matrix[:, 1]
+    matrix[matrix[:, 1] == 1, 1] = np.nan
+    schema = Schema(
+        (
+            CategoryColumn("config_text.a", tuple("abcdef"), other=False),
+            CategoryColumn("config_text.b", ("b",), other=False),
+        ),
+        (),
+    )
+    model = Single(trees=60, leaves=8, learning_rate=0.3).fit(matrix, target, schema, seed=1)
+    np.testing.assert_allclose(model.predict(matrix), target, atol=0.2)
 
 
 def test_a_split_by_hand() -> None:

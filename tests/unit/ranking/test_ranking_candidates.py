@@ -135,9 +135,6 @@ def test_the_first_counts_even_where_it_is_excluded() -> None:
     assert excluded(answer) == [("h100", "no_cost"), ("h100", "duplicate")]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a candidate whose id is invalid claims the id that its type would have had"
-)
 def test_an_invalid_id_does_not_make_the_next_candidate_a_duplicate() -> None:
     answer = checked(answer_to(NAMED, [{"hardware_type": "h100", "id": 5}, "h100"]))
     assert preferred(answer) == ["h100"]

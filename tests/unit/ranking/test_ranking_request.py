@@ -59,9 +59,6 @@ def test_a_request_may_have_256_kilobytes_and_no_more(ranker: Ranker) -> None:
     assert "256 KB" in answer["detail"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="size is counted with non-ASCII text escaped, up to three times its bytes"
-)
 def test_non_ascii_text_counts_by_its_bytes(ranker: Ranker) -> None:
     asked = request(filler="é" * 60_000)
     assert len(json.dumps(asked, ensure_ascii=False).encode()) < MOST_REQUEST_BYTES
@@ -178,9 +175,6 @@ def test_allow_untrained_is_true_or_false(ranker: Ranker, value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "  "])
-@pytest.mark.xfail(
-    strict=True, reason="a blank job_family is absent in an attempt, but a fault in a request"
-)
 def test_a_blank_job_family_is_read_as_in_an_attempt(ranker: Ranker, value: str) -> None:
     asked = request()
     asked["job"]["job_family"] = value

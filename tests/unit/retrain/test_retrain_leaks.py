@@ -41,11 +41,7 @@ def _learnt(store: LocalStore, metrics: dict[str, Any]) -> dict[str, bytes | Non
     }
 
 
-ROUNDING = "sums run over all families, so that others' outcomes change a history's last digits"
-BOTH = pytest.mark.parametrize(
-    "families",
-    ["apart", pytest.param("recurring", marks=pytest.mark.xfail(strict=True, reason=ROUNDING))],
-)
+BOTH = pytest.mark.parametrize("families", ["apart", "recurring"])
 """Fleets whose every attempt is a family of its own, and fleets with history."""
 
 
@@ -158,7 +154,6 @@ def test_outcomes_from_a_row_s_launch_day_on_do_not_change_its_history(
 
 
 @pytest.mark.parametrize("day", [1, 4, 8])
-@pytest.mark.xfail(strict=True, reason=ROUNDING)
 def test_later_outcomes_do_not_change_a_digit_of_a_history(
     store: LocalStore, attempts: Attempts, day: int
 ) -> None:
@@ -166,7 +161,6 @@ def test_later_outcomes_do_not_change_a_digit_of_a_history(
     np.testing.assert_array_equal(before[blind], after[blind])
 
 
-@pytest.mark.xfail(strict=True, reason=ROUNDING)
 def test_a_history_is_the_same_to_the_digit_among_other_families(store: LocalStore) -> None:
     same = [
         attempt(attempt_id=f"s{at}", job_family="same", throughput=(100.0, 250.0)[at % 2])

@@ -94,11 +94,6 @@ def test_launches_of_many_rows_at_once() -> None:
 
 
 @pytest.mark.parametrize("duration_s", [1e13, 1e300])
-@pytest.mark.xfail(
-    strict=True,
-    raises=RuntimeWarning,
-    reason="a duration beyond what microseconds hold overflows, with numpy's warning on stderr",
-)
 def test_an_absurd_duration_does_not_overflow(store: LocalStore, duration_s: float) -> None:
     filled(store.root, [attempt(completed_at=DONE, duration_s=duration_s)])
     rows = rows_between(store, FIRST, END)

@@ -1,0 +1,141 @@
+"""Figures by hand: shares within bands, medians, weights, and what is null."""
+
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pytest
+
+from functions.retrain.comparators import COMPARATORS, family_median
+from functions.retrain.evaluation import evaluate, figures
+from leap_model.columns import Labels
+from leap_model.history import Outcomes, family_hashes
+from leap_model.store import LocalStore
+from tests.support import attempt, filled
+from tests.unit.retrain.nights import rows_between
+
+
+def _figures(ratios: list[float]) -> dict[str, float | None]:
+    measured = np.full(len(ratios), 100.0)
+    return figures(measured, measured * np.array(ratios))
+
+
+def test_bands_hold_what_lies_within_them() -> None:
+    result = _figures([1.0, 1.04, 0.92, 1.14, 0.81, 1.3, 0.5, 3.0])
+    assert result == pytest.approx(
+        {
+            "w5": 2 / 8,
+            "w10": 3 / 8,
+            "w15": 4 / 8,
+            "w20": 5 / 8,
+            "mdape": (0.14 + 0.19) / 2,
+            "ratio": (1.0 + 1.04) / 2,
+        }
+    )
+
+
+def test_the_error_is_relative_to_what_was_measured() -> None:
+    over = figures(np.array([100.0]), np.array([125.0]))
+    under = figures(np.array([125.0]), np.array([100.0]))
+    assert (over["mdape"], over["ratio"]) == (0.25, 1.25)
+    assert under["mdape"] == pytest.approx(0.2)
+    assert under["ratio"] == 0.8
+
+
+def test_medians_are_not_moved_by_one_absurd_prediction() -> None:
+    assert _figures([1.0, 1.1, 1e30])["mdape"] == pytest.approx(0.1)
+
+
+def test_of_nothing_every_figure_is_null() -> None:
+    assert set(_figures([]).values()) == {None}
+
+
+def _evaluated(
+    store: LocalStore, attempts: list[dict[str, Any]], ratios: list[float], cold: list[bool]
+) -> dict[str, Any]:
+    named = [{**a, "attempt_id": f"a-{at}"} for at, a in enumerate(attempts)]
+    filled(store.root, named)
+    rows = rows_between(store, date(2026, 1, 1), date(2026, 2, 1)).usable()
+    return evaluate(rows, rows.throughput * np.array(ratios), np.array(cold, bool))
+
+
+def test_shares_by_part_and_by_accelerator_hours(store: LocalStore) -> None:
+    hour = {"duration_s": 3600, "num_trainers": 1, "accelerators_per_host": 1}
+    attempts = [
+        attempt(**{**hour, "accelerators_per_host": 6}),
+        attempt(**{**hour, "hardware_type": "FAST", "model_type": "bert"}),
+        attempt(**{**hour, "hardware_type": "slow-4", "duration_s": 10_800}),
+        attempt(hardware_type="slow-4", model_type="bert", duration_s=None),
+    ]
+    result = _evaluated(store, attempts, [1.0, 2.0, 1.1, 0.5], [True, False, False, False])
+    assert result["attempts"] == 4
+    assert result["w20"] == 0.5
+    assert result["w20_by_gpu_hours"] == pytest.approx((6 + 3) / (6 + 1 + 3))
+    assert result["cold"] == {"attempts": 1, "w20": 1.0}
+    assert result["by_hardware"] == {
+        "fast-8": {"attempts": 2, "w20": 0.5},
+        "slow-4": {"attempts": 2, "w20": 0.5},
+    }
+    assert result["by_model_type"] == {
+        "bert": {"attempts": 2, "w20": 0.0},
+        "resnet": {"attempts": 2, "w20": 1.0},
+    }
+
+
+def test_without_durations_the_weighted_share_is_null(store: LocalStore) -> None:
+    result = _evaluated(store, [attempt()], [1.0], [False])
+    assert result["w20_by_gpu_hours"] is None
+    assert result["cold"] == {"attempts": 0, "w20": None}
+
+
+DAY = 86_400_000_000
+RUNS = [("a", 1, 10.0), ("a", 2, 30.0), ("a", 3, 20.0), ("b", 1, 5.0), ("c", 9, 7.0)]
+
+
+def _outcomes() -> Outcomes:
+    names, days, rates = zip(*reversed(RUNS), strict=True)
+    return Outcomes(
+        family_hashes(Labels.of(names)), np.array(days, np.int64) * DAY, np.log(np.array(rates))
+    )
+
+
+@pytest.mark.parametrize(
+    ("family", "before", "median"),
+    [
+        ("a", 1, None),
+        ("a", 2, 10.0),
+        ("a", 3, 20.0),
+        ("a", 4, 20.0),
+        ("a", 99, 20.0),
+        ("b", 1, None),
+        ("b", 2, 5.0),
+        ("c", 9, None),
+        ("c", 10, 7.0),
+        ("never", 99, None),
+    ],
+)
+def test_the_family_median_is_of_what_completed_before(
+    family: str, before: int, median: float | None
+) -> None:
+    hashes = family_hashes(Labels.of([family]))
+    result = family_median(_outcomes(), hashes, np.array([before * DAY], np.int64))
+    assert result.tolist() == pytest.approx([np.nan if median is None else median], nan_ok=True)
+
+
+def test_family_medians_of_many_jobs_keep_their_order() -> None:
+    hashes = family_hashes(Labels.of(["c", "a", "b", "a", "never"]))
+    before = np.array([10, 2, 2, 99, 99], np.int64) * DAY
+    result = family_median(_outcomes(), hashes, before)
+    assert result.tolist() == pytest.approx([7, 10, 5, 20, np.nan], nan_ok=True)
+
+
+def test_family_medians_of_no_jobs_or_no_outcomes() -> None:
+    nobody, never = family_hashes(Labels.of([])), np.zeros(0, np.int64)
+    assert family_median(_outcomes(), nobody, never).tolist() == []
+    nothing = Outcomes(nobody, never, np.zeros(0))
+    hashes = family_hashes(Labels.of(["a"]))
+    assert np.isnan(family_median(nothing, hashes, np.array([DAY])))
+
+
+def test_the_comparators_are_the_documented_ones() -> None:
+    assert set(COMPARATORS) >= {"without-history", "family-median-else-model"}
