@@ -71,6 +71,13 @@ new_store = click.option(
 )
 store = click.option("--store", type=_ExistingStoreType(), required=True, help="Root of the store.")
 stage = click.option("--stage", type=STAGE, default="local", show_default=True, help="The stage.")
+target = click.option(
+    "--target",
+    type=click.Choice(["throughput"]),
+    default="throughput",
+    show_default=True,
+    help="What is predicted.",
+)
 window_days = click.option(
     "--window-days",
     type=click.IntRange(1, 36_500),

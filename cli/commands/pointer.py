@@ -17,7 +17,7 @@ def command() -> None:
 @command.command("show")
 @options.store
 @options.stage
-@click.option("--target", type=click.Choice(["throughput"]), default="throughput")
+@options.target
 @as_json
 def show(store: LocalStore, stage: str, target: str, as_json: bool) -> None:
     """The version that the stage points at.

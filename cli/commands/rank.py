@@ -33,7 +33,7 @@ def command(request_file: Any, store: LocalStore, stage: str | None, as_json: bo
     """
     from leap_model import Ranker
 
-    name = request_file.name
+    name = getattr(request_file, "name", "<stdin>")
     try:
         request = json.loads(request_file.read())
     except (ValueError, RecursionError) as fault:

@@ -19,7 +19,7 @@ from leap_model.store import LocalStore
     help="Knows what completed before this day, 00:00 UTC. Default: today.",
 )
 @options.window_days
-@click.option("--target", type=click.Choice(["throughput"]), default="throughput")
+@options.target
 @options.estimator
 @click.option("--test-run", is_flag=True, help="Publish, but never point.")
 @click.option("--force", is_flag=True, help="Point even without an evaluation.")

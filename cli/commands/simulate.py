@@ -18,8 +18,10 @@ class SimulationError(LeapError):
 @click.argument("out_folder", metavar="OUT", type=click.Path(path_type=Path))
 @click.option("--days", type=click.IntRange(1, 3_650), required=True, help="Days of the fleet.")
 @click.option("--per-day", type=click.IntRange(1, 1_000_000), required=True, help="Attempts a day.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same, same.")
-@click.option("--start", type=options.DATE, default="2026-01-01", show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same fleet.")
+@click.option(
+    "--start", type=options.DATE, default="2026-01-01", show_default=True, help="First day."
+)
 @as_json
 def command(
     out_folder: Path, days: int, per_day: int, seed: int, start: date, as_json: bool

@@ -101,7 +101,7 @@ def scalars(value: Any, field: str) -> tuple[dict[str, Scalar], int]:
             kept[name] = entry
         else:
             number(entry, path)
-            kept[name] = entry
+            kept[name] = _whole(entry)
     return kept, dropped
 
 
@@ -112,6 +112,12 @@ def numbers(value: Any, field: str) -> dict[str, float]:
         for name, entry in _entries(value, field)
         if entry is not None
     }
+
+
+def _whole(value: float) -> float:
+    """64.0 as 64: the same value has one form, whatever file it came from."""
+    exact = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return int(value) if exact else value
 
 
 def _entries(value: Any, field: str) -> list[tuple[str, Any]]:

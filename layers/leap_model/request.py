@@ -205,7 +205,7 @@ def _text_or_none(value: Any) -> str | None:
 def _check_size(request: Mapping[str, Any]) -> None:
     rule = f"JSON of at most {limits.MOST_REQUEST_BYTES // 1024} KB"
     try:
-        size = len(json.dumps(request, ensure_ascii=False).encode())
+        size = len(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"))
     except (TypeError, ValueError, RecursionError):
         raise FieldError("request", request, rule) from None
     if size > limits.MOST_REQUEST_BYTES:

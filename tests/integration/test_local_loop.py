@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from functions.retrain import estimators
+from functions.retrain import estimators, settings
 from functions.retrain.estimators import Single
 from leap_model import Ranker
 from leap_model.store import LocalStore
@@ -22,9 +22,9 @@ NEXT = "2026-01-05"
 def _quick() -> Any:
     """The command's own estimators take their time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            estimators, "ESTIMATORS", {"single": Single(trees=30, leaves=15, learning_rate=0.2)}
-        )
+        quick = {"single": Single(trees=30, leaves=15, learning_rate=0.2)}
+        for module in (estimators, settings):
+            patch.setattr(module, "ESTIMATORS", quick)
         yield
 
 

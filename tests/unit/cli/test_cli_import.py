@@ -229,7 +229,7 @@ def test_a_catalogue_is_kept_in_the_store(tmp_path: Path, name: str, attempts: A
     ("content", "row", "rule"),
     [
         ('[{"hardware_type": "a"}, {"hardware_type": ""}]', "row 2", "hardware_type"),
-        ('[{"hardware_type": "a", "cost_per_hour": 0}]', "row 1", "above 0"),
+        ('[{"hardware_type": "a", "cost_per_hour": 0}]', "row 1", "cost_per_hour"),
         ('[{"hardware_type": "a", "memory_gb": "80"}]', "row 1", "memory_gb"),
         ('[{"hardware_type": "a", "premium": 1}]', "row 1", "true or false"),
         ('[{"hardware_type": "a"}, {"hardware_type": "A"}]', '"a"', "one type"),

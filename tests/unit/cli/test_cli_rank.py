@@ -120,18 +120,17 @@ def test_a_request_that_is_not_json_is_one_line(
     assert "is not JSON" in refused("rank", path, "--store", trained)
 
 
-@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 def test_files_stores_and_stages_that_are_not_there_are_one_line(
     trained: LocalStore, tmp_path: Path, request_file: Path
 ) -> None:
     refused("rank", tmp_path / "missing.json", "--store", trained)
     refused("rank", tmp_path, "--store", trained)
-    assert "does not exist" in refused("rank", request_file, "--store", tmp_path / "missing")
-    assert "not a folder" in refused("rank", request_file, "--store", request_file)
-    refused("rank", request_file)
+    assert "does not exist" in refused("rank", "-", "--store", tmp_path / "missing")
+    assert "not a folder" in refused("rank", "-", "--store", request_file)
+    refused("rank", "-")
     refused("rank", "--store", trained)
     for stage in ("a/b", "..", "", "a b"):
-        refused("rank", request_file, "--store", trained, "--stage", stage)
+        refused("rank", "-", "--store", trained, "--stage", stage)
 
 
 @pytest.mark.parametrize(
@@ -147,11 +146,12 @@ def test_any_id_is_printed_as_it_is(trained: LocalStore, tmp_path: Path, name: s
     assert f"not {name}" in rest
 
 
-def test_half_a_surrogate_pair_is_printed_somehow(trained: LocalStore, tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_is_no_traceback(trained: LocalStore, tmp_path: Path) -> None:
     path = _file(tmp_path, request(candidates=["fast-8", "\ud800"]))
     done = process("rank", path, "--store", trained)
-    assert done.returncode == 0
+    assert done.returncode in (0, 1)
     assert b"Traceback" not in done.stderr
+    assert done.stdout.startswith((b"no preference", b"Preference"))
 
 
 def test_pointer_show_tells_what_a_stage_serves(trained: LocalStore) -> None:

@@ -183,13 +183,13 @@ def test_a_request_that_holds_itself_is_invalid() -> None:
     assert checked(RankClient("http://127.0.0.1:1/").rank(loop))["reason"] == "invalid_request"
 
 
-@pytest.mark.parametrize("timeout_s", [0.0, -1.0])
-def test_no_time_is_no_answer_in_time(timeout_s: float) -> None:
+def test_no_time_is_no_answer_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        _unavailable(_asked(f"http://127.0.0.1:{port}/rank", timeout_s))
+        _unavailable(_asked(f"http://127.0.0.1:{port}/rank", timeout_s=0.0))
 
 
-@pytest.mark.parametrize("timeout_s", [float("inf"), float("nan")])
+@pytest.mark.parametrize("timeout_s", [float("inf"), float("nan"), -1.0, 1e300])
 def test_a_timeout_that_is_no_time_does_not_raise(timeout_s: float) -> None:
-    checked(RankClient("http://127.0.0.1:1/rank", timeout_s).rank(request()))
+    answer = checked(RankClient("no url", timeout_s).rank(request()))
+    assert answer["preference"] == []

@@ -178,7 +178,7 @@ def test_a_read_that_fails_once_is_tried_again(
         def fail(*args: Any, **kwargs: Any) -> Any:
             raise OSError(24, "Too many open files")
 
-        patch.setattr("numpy.load", fail)
+        patch.setattr("leap_model.source.load", fail)
         assert _version(ranker) is None
     assert _version(ranker) == _pointer(copy).version
 
