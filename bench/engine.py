@@ -19,7 +19,11 @@ def run() -> list[tuple[object, ...]]:
     categorical = [True] + [False] * 74
     with threadpool_limits(1):
         fitted = HistGradientBoostingRegressor(
-            max_iter=500, max_leaf_nodes=63, categorical_features=categorical, random_state=0
+            max_iter=500,
+            max_leaf_nodes=63,
+            categorical_features=categorical,
+            early_stopping=False,
+            random_state=0,
         ).fit(matrix, target)
         forest = export_forest(fitted)
         candidates = matrix[:20]

@@ -2,6 +2,8 @@
 
 import os
 
-# Threads that spin while they wait stall a tree for seconds where another process wants the core
-# (a 14-second run took over four minutes beside one busy process). Read when OpenMP is loaded.
+# Threads that spin for long while they wait stall each tree where another process wants the core;
+# threads that never spin pay a system call for each of a tree's hundred small loops. Both are read
+# when OpenMP is loaded, which scikit-learn does. docs/measurements.md has the times.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
