@@ -3,10 +3,8 @@
 import json
 from pathlib import Path
 
-from leap_model.catalogue import read_catalogue
-from leap_model.store import LocalStore, etag_of
-
-KEY = "catalogue/hardware.json"
+from leap_model.catalogue import CATALOGUE_KEY, read_catalogue
+from leap_model.store import LocalStore, overwrite
 
 
 def keep_catalogue(store: LocalStore, file: Path) -> int:
@@ -19,6 +17,5 @@ def keep_catalogue(store: LocalStore, file: Path) -> int:
     """
     catalogue = read_catalogue(file.read_bytes(), file.name)
     content = (json.dumps(catalogue.to_json(), indent=1) + "\n").encode()
-    current = store.read(KEY)
-    store.replace(KEY, content, etag_of(current) if current is not None else None)
+    overwrite(store, CATALOGUE_KEY, content)
     return len(catalogue)

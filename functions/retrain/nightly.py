@@ -15,7 +15,7 @@ from functions.retrain.stages import Stages, peak_memory_mb
 from functions.retrain.training import Trained, history_at_launch, train
 from functions.retrain.window import Window, evaluation_day
 from leap_model.artifact import Artifact, Packed, pack, publish
-from leap_model.catalogue import Catalogue, read_catalogue
+from leap_model.catalogue import CATALOGUE_KEY, Catalogue, read_catalogue
 from leap_model.errors import ConflictError, TrainingError
 from leap_model.history import Outcomes, snapshot_as_of
 from leap_model.limits import DAY_US
@@ -23,8 +23,6 @@ from leap_model.pointer import Pointer, read_pointer, write_pointer
 from leap_model.reading import partition_days
 from leap_model.store import Store
 from leap_model.times import format_time, now_us, start_of
-
-CATALOGUE_KEY = "catalogue/hardware.json"
 
 
 def retrain(

@@ -65,6 +65,18 @@ def etag_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def overwrite(store: Store, key: str, content: bytes) -> None:
+    """Write an object that has one current content, whatever it held.
+
+    Raises
+    ------
+    ConflictError
+        Another writer did so at the same moment.
+    """
+    current = store.read(key)
+    store.replace(key, content, etag_of(current) if current is not None else None)
+
+
 class LocalStore:
     """A store in a folder. Writes appear whole or not at all, also to other processes."""
 

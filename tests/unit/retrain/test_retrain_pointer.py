@@ -194,3 +194,17 @@ def test_a_date_is_no_part_of_what_is_learnt(full: LocalStore) -> None:
     assert one["version"] != other["version"]
     assert one["evaluation"] == other["evaluation"]
     assert one["window"] == other["window"]
+
+
+def test_two_runs_of_one_version_that_end_together_both_succeed(
+    full: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = LocalStore.replace
+
+    def beaten(store: LocalStore, key: str, content: bytes, etag: str | None) -> str:
+        if key.startswith("reports/"):
+            raise ConflictError(f"{key} was changed by another writer")
+        return write(store, key, content, etag)
+
+    monkeypatch.setattr(LocalStore, "replace", beaten)
+    assert night(full)["pointed"]
