@@ -5,7 +5,7 @@ import sys
 
 from cli.console import out, print_table
 
-BENCHMARKS = ("engine", "ranking", "intake", "nightly", "measured")
+BENCHMARKS = ("engine", "ranking", "intake", "nightly", "threads", "measured")
 
 
 def main(names: list[str]) -> int:

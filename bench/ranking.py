@@ -6,7 +6,7 @@ from typing import Any
 
 from bench.fleets import START, simulated
 from bench.timing import milliseconds
-from cli.demo import request_of
+from cli.demo import newest_attempt, request_of
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
 from leap_model import Ranker
@@ -18,7 +18,7 @@ def run() -> list[tuple[object, ...]]:
     """The whole call, from a parsed request to an answer."""
     with simulated(14, 1_000) as (fleet, store):
         retrain(store, "local", START + timedelta(days=14), Settings(window_days=13))
-        request: dict[str, Any] = request_of(fleet.files[-1], fleet.catalogue)
+        request: dict[str, Any] = request_of(newest_attempt(fleet.files[-1]), fleet.catalogue)
         request["candidates"] = request["candidates"][:20]
         ranker = Ranker.from_store(store.root)
         whole = milliseconds(lambda: ranker.rank(request), 300)

@@ -3,10 +3,12 @@
 import gzip
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
+
+import pyarrow.parquet as pq
 
 from cli.catalogues import keep_catalogue
 from cli.console import out, percent
@@ -53,7 +55,8 @@ def run(folder: Path, *, days: int, per_day: int, seed: int) -> None:
         f"   trained on {metrics['rows']:,} attempts; of the {evaluation['attempts']:,} of the day "
         f"after, predicted within 20 %: {percent(evaluation['w20'])}"
     )
-    request = request_of(fleet.files[-1], fleet.catalogue)
+    attempt = newest_attempt(fleet.files[-1])
+    request = request_of(attempt, fleet.catalogue)
     request_file = folder / "request.json"
     request_file.write_text(json.dumps(request, indent=2) + "\n")
     ranker = Ranker.from_store(store.root)
@@ -61,10 +64,19 @@ def run(folder: Path, *, days: int, per_day: int, seed: int) -> None:
     with serving(ranker) as url:
         client = RankClient(url, timeout_s=_CLIENT_TIMEOUT_S)
         answer = _step(f"4. POST a job to {url}", lambda: client.rank(request))
-    out.print()
+    job = request["job"]
+    out.print(
+        f"   {job['job_name']}: {job['model_type']}, {job['num_trainers']} hosts, "
+        f"{job['batch_size']:,} samples a host and step\n"
+    )
     print_answer(answer)
     if answer["reason"] is not None:
         raise RuntimeError(f"the demo's own job was not ranked: {answer['reason']}")
+    out.print(
+        f"by the simulator's noise-free truth, which no model sees, the first choice does "
+        f"{percent(_share_of_best(answer, fleet.truth, attempt))} of the work per dollar of the "
+        "best of these"
+    )
     target, version = metrics["target"], metrics["version"]
     out.print(f"\nartifact {store.root / 'models' / target / version}")
     out.print(f"metrics  {store.root / 'reports' / target / version / 'metrics.json'}")
@@ -87,14 +99,18 @@ def _import(store: LocalStore, files: list[Path], catalogue: Path, as_of: date) 
     return counts
 
 
-def request_of(newest: Path, catalogue: Path) -> dict[str, Any]:
-    """The newest day's first multi-host attempt, asked again as a launcher would before it ran.
+def newest_attempt(file: Path) -> dict[str, Any]:
+    """A day's first attempt on several hosts."""
+    with gzip.open(file, "rt") as lines:
+        attempts = [json.loads(line) for line in lines]
+    return next((a for a in attempts if a["num_trainers"] > 1), attempts[0])
+
+
+def request_of(attempt: Mapping[str, Any], catalogue: Path) -> dict[str, Any]:
+    """What a launcher would have asked before the attempt ran.
 
     Its candidates are every type of the catalogue, one without a price, and one that nobody knows.
     """
-    with gzip.open(newest, "rt") as lines:
-        attempts = [json.loads(line) for line in lines]
-    attempt = next((a for a in attempts if a["num_trainers"] > 1), attempts[0])
     types = json.loads(catalogue.read_text())["hardware_types"]
     names: list[Any] = [entry["hardware_type"] for entry in types]
     unpriced = {"hardware_type": names[0], "id": f"{names[0]} without a price", "cost_per_hour": 0}
@@ -109,3 +125,21 @@ def request_of(newest: Path, catalogue: Path) -> dict[str, Any]:
         "candidates": [*names, unpriced, "a-type-nobody-knows"],
         "launched_at": attempt["completed_at"],
     }
+
+
+def _share_of_best(
+    answer: Mapping[str, Any], truth: Path, attempt: Mapping[str, Any]
+) -> float | None:
+    """True work per dollar of the first choice over that of the truly best ranked candidate."""
+    table = pq.read_table(
+        truth / f"{attempt['completed_at'][:10]}.parquet",
+        filters=[("attempt_id", "=", attempt["attempt_id"])],
+    )
+    (row,) = table.to_pylist()
+    per_dollar = [
+        row[entry["hardware_type"]] / entry["cost_per_hour"]
+        if row[entry["hardware_type"]] is not None  # it would not fit in memory there
+        else 0.0
+        for entry in answer["preference"]
+    ]
+    return per_dollar[0] / max(per_dollar) if max(per_dollar) > 0 else None

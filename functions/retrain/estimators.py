@@ -46,6 +46,7 @@ class Single:
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         from functions.retrain.export import export_forest
+        from functions.retrain.threads import threads_for
 
         column = schema.names.index(self.scale) if self.scale in schema.names else None
         known = 0.0 if column is None else matrix[:, column]
@@ -59,7 +60,8 @@ class Single:
             early_stopping=False,
             random_state=seed,
         )
-        regressor.fit(matrix, log_throughput - known)
+        with threads_for(len(matrix)):
+            regressor.fit(matrix, log_throughput - known)
         forest = export_forest(regressor)
         return Model.of_one(forest) if column is None else Model.of_one_over(forest, column)
 
