@@ -7,7 +7,7 @@ from functions.retrain.threads import ROWS_PER_THREAD, threads_for
 
 
 def _threads() -> int:
-    return min(p["num_threads"] for p in threadpool_info() if p["user_api"] == "openmp")
+    return min(int(p["num_threads"]) for p in threadpool_info() if p["user_api"] == "openmp")
 
 
 def test_few_rows_use_one_thread_and_give_the_others_back() -> None:
