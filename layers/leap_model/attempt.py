@@ -74,7 +74,9 @@ def parse_attempt(record: Any, now: int | None = None) -> Attempt:
         "num_trainers": fields.integer(
             get("num_trainers"), "num_trainers", 1, limits.MOST_TRAINERS
         ),
-        "accelerators_per_host": _optional(get, "accelerators_per_host", above=0),
+        "accelerators_per_host": _optional(
+            get, "accelerators_per_host", above=0, most=limits.MOST_ACCELERATORS_PER_HOST
+        ),
         "batch_size": fields.number(get("batch_size"), "batch_size", above=0),
         "launched_at": _optional_time(get("launched_at", None), "launched_at"),
         "completed_at": _completed_at(get("completed_at"), now_us() if now is None else now),

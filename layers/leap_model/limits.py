@@ -18,6 +18,8 @@ MOST_REQUEST_BYTES: Final = 256 * 1024
 MOST_RECORD_BYTES: Final = 1024 * 1024
 """One attempt as JSON: what EventBridge takes."""
 MOST_TRAINERS: Final = 1_000_000
+MOST_ACCELERATORS_PER_HOST: Final = 1e6
+"""More is a unit mistaken, and would carry a prediction past what a number can hold."""
 MOST_HARDWARE_TYPES: Final = 4_096
 
 # Attempts.

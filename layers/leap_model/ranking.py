@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from leap_model import limits
-from leap_model.answer import ALL_EXCLUDED, MISSING_FEATURE, NO_CANDIDATES, answer
+from leap_model.answer import ALL_EXCLUDED, MISSING_FEATURE, answer
 from leap_model.artifact import Artifact
 from leap_model.columns import Floats, Jobs, Labels, Objects
 from leap_model.features import raw_columns
@@ -26,11 +26,9 @@ def rank_with(artifact: Artifact, version: str, request: Request) -> dict[str, A
     version : str
         Its name, repeated in the answer.
     request : Request
-        As `parse_request` gave it.
+        As `parse_request` gave it, with candidates.
     """
     models = {str(artifact.training["target"]): version}
-    if not request.candidates:
-        return answer(models=models, reason=NO_CANDIDATES)
     candidates, excluded = _admitted(artifact, request)
     if _lacks_features(artifact, request, candidates):
         entries = [entry.to_json() for entry in excluded]

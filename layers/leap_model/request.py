@@ -128,7 +128,7 @@ def _candidate(
 
     per_host = value("accelerators_per_host", job.accelerators_per_host)
     if per_host is not None:
-        per_host = fields.number(per_host, "accelerators_per_host", above=0)
+        per_host = _accelerators(per_host, "accelerators_per_host")
     trainers = value("num_trainers", job.num_trainers)
     trainers = fields.integer(trainers, "num_trainers", 1, limits.MOST_TRAINERS)
     batch_size = fields.number(value("batch_size", job.batch_size), "batch_size", above=0)
@@ -179,7 +179,7 @@ def _job(value: Any) -> Job:
         own_family = fields.text(own_family, "job.job_family", limits.LONGEST_JOB_NAME)
     per_host = value.get("accelerators_per_host")
     if per_host is not None:
-        per_host = fields.number(per_host, "job.accelerators_per_host", above=0)
+        per_host = _accelerators(per_host, "job.accelerators_per_host")
     config, _ = fields.scalars(_or_empty(value.get("config")), "job.config")
     return Job(
         family=family_of(job_name, own_family),
@@ -192,6 +192,10 @@ def _job(value: Any) -> Job:
         config=config,
         architecture=fields.numbers(_or_empty(value.get("architecture")), "job.architecture"),
     )
+
+
+def _accelerators(value: Any, field: str) -> float:
+    return fields.number(value, field, above=0, most=limits.MOST_ACCELERATORS_PER_HOST)
 
 
 def _or_empty(value: Any) -> Any:

@@ -169,3 +169,11 @@ def test_all_excluded_says_so_and_names_the_model() -> None:
     assert (answer["preference"], answer["reason"]) == ([], "all_excluded")
     assert answer["model_version"] == "v1"
     assert len(answer["excluded"]) == 2
+
+
+@pytest.mark.parametrize("per_host", [1e7, 1e300])
+def test_absurd_accelerators_exclude_their_candidate_only(per_host: float) -> None:
+    absurd = {"hardware_type": "h100", "id": "absurd", "accelerators_per_host": per_host}
+    answer = checked(answer_to(NAMED, [absurd, "h100"]))
+    assert excluded(answer) == [("absurd", "invalid_candidate")]
+    assert preferred(answer) == ["h100"]
