@@ -79,7 +79,9 @@ def run(folder: Path, *, days: int, per_day: int, seed: int) -> None:
     )
     target, version = metrics["target"], metrics["version"]
     out.print(f"\nartifact {store.root / 'models' / target / version}")
-    out.print(f"metrics  {store.root / 'reports' / target / version / 'metrics.json'}")
+    reports = store.root / "reports" / target / version
+    out.print(f"metrics  {reports / 'metrics.json'}")
+    out.print(f"report   {reports / 'report.html'}")
     out.print(f"again    leap rank {request_file} --store {store.root}")
 
 

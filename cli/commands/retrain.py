@@ -79,7 +79,9 @@ def _print(metrics: dict[str, Any], store: LocalStore, stage: str) -> None:
     for key in metrics["skipped_objects"]:
         out.print(f"left out {key}: it is no attempt file")
     out.print(f"artifact {store.root / 'models' / target / version}")
-    out.print(f"metrics  {store.root / 'reports' / target / version / 'metrics.json'}")
+    reports = store.root / "reports" / target / version
+    out.print(f"metrics  {reports / 'metrics.json'}")
+    out.print(f"report   {reports / 'report.html'}")
     if metrics["pointed"]:
         out.print(f"stage {stage} points at it")
     else:

@@ -9,7 +9,7 @@ import numpy as np
 
 from functions.retrain.dataset import Attempts, Raw, attempts_between, outcomes_before, read_raw
 from functions.retrain.evaluation import evaluate
-from functions.retrain.reports import write_metrics
+from functions.retrain.reports import write_reports
 from functions.retrain.settings import Settings
 from functions.retrain.stages import Stages, peak_memory_mb
 from functions.retrain.training import Trained, history_at_launch, train
@@ -104,7 +104,7 @@ def retrain(
         "unknown_hardware": _unknown(attempts, catalogue),
         "skipped_objects": list(raw.skipped),
     }
-    write_metrics(store, settings.target, packed.version, metrics)
+    write_reports(store, settings.target, packed.version, metrics)
     return metrics
 
 

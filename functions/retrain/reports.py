@@ -5,20 +5,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from functions.retrain.report import render_report
 from leap_model.errors import ConflictError
 from leap_model.store import Store, overwrite
 
 
-def metrics_key(target: str, version: str) -> str:
-    """Where a version's metrics lie."""
-    return f"reports/{target}/{version}/metrics.json"
-
-
-def write_metrics(store: Store, target: str, version: str, metrics: Mapping[str, Any]) -> None:
-    """Keep a run's metrics; a later run of the same version replaces them.
+def write_reports(store: Store, target: str, version: str, metrics: Mapping[str, Any]) -> None:
+    """Keep a run's metrics, and the page of them; a later run of the same version replaces both.
 
     Of two runs of one version that end at the same moment either's metrics will do.
     """
     content = (json.dumps(metrics, indent=2, allow_nan=False) + "\n").encode()
     with suppress(ConflictError):
-        overwrite(store, metrics_key(target, version), content)
+        overwrite(store, f"reports/{target}/{version}/metrics.json", content)
+        overwrite(store, f"reports/{target}/{version}/report.html", render_report(metrics).encode())
