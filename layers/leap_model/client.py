@@ -2,14 +2,10 @@
 
 import json
 import threading
-import urllib.error
-import urllib.request
 from typing import Any
 
 from leap_model import limits
 from leap_model.answer import INTERNAL_ERROR, INVALID_REQUEST, MODEL_UNAVAILABLE, answer
-
-_MOST_ANSWER_BYTES = 4 * 1024 * 1024
 
 
 class RankClient:
@@ -24,8 +20,12 @@ class RankClient:
     """
 
     def __init__(self, url: str, timeout_s: float = limits.CLIENT_TIMEOUT_S) -> None:
+        # Here, so that a launcher that ranks in its own process does not pay for it.
+        from leap_model.posting import post
+
         self._url = url
         self._timeout_s = timeout_s
+        self._post = post
 
     def rank(self, request: dict[str, Any]) -> dict[str, Any]:
         """The server's answer; on any failure one with an empty preference and a reason."""
@@ -35,7 +35,7 @@ class RankClient:
             return answer(reason=INVALID_REQUEST, detail="the request is not JSON")
         done: list[dict[str, Any]] = []
         # A thread, because no socket timeout bounds a name look-up or a server that trickles.
-        call = threading.Thread(target=lambda: done.append(self._post(body)), daemon=True)
+        call = threading.Thread(target=lambda: done.append(self._ask(body)), daemon=True)
         try:
             call.start()
             call.join(self._timeout_s)
@@ -46,25 +46,11 @@ class RankClient:
             return answer(reason=MODEL_UNAVAILABLE, detail=detail)
         return done[0]
 
-    def _post(self, body: bytes) -> dict[str, Any]:
+    def _ask(self, body: bytes) -> dict[str, Any]:
         try:
-            if not self._url.startswith(("http://", "https://")):
-                return answer(reason=MODEL_UNAVAILABLE, detail="the URL is not http or https")
-            call = urllib.request.Request(  # noqa: S310 - the scheme was checked
-                self._url, body, {"Content-Type": "application/json"}, method="POST"
-            )
-            return _answer_in(self._open(call))
+            return _answer_in(self._post(self._url, body, self._timeout_s))
         except Exception as fault:
             return answer(reason=MODEL_UNAVAILABLE, detail=f"{type(fault).__name__} on the way")
-
-    def _open(self, call: urllib.request.Request) -> bytes:
-        try:
-            with urllib.request.urlopen(call, timeout=self._timeout_s) as response:  # noqa: S310
-                content: bytes = response.read(_MOST_ANSWER_BYTES)
-                return content
-        except urllib.error.HTTPError as refusal:
-            with refusal:  # a refusal may carry an answer, such as 400 for invalid_request
-                return refusal.read(_MOST_ANSWER_BYTES)
 
 
 def _answer_in(content: bytes) -> dict[str, Any]:
