@@ -4,10 +4,21 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from functions.retrain.nightly import retrain
 from leap_model.store import LocalStore
 from tests.support import QUICK, filled, fleet
+
+# The same examples every time, and none that fails because the machine is busy. To look further:
+# pytest --hypothesis-profile=default
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 

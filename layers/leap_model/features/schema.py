@@ -1,7 +1,7 @@
 """Which columns a model uses and how each becomes a number. Travels in the artifact."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,11 +38,17 @@ class CategoryColumn:
     name: str
     values: tuple[str, ...]
     other: bool
+    _codes: Mapping[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Once a model, not once a request.
+        codes = {text: code for code, text in enumerate(self.values)}
+        object.__setattr__(self, "_codes", codes)
 
     def encode(self, labels: Labels) -> Floats:
         """(n,) the code, NaN where missing, or unseen while training saw no rest."""
         unknown = len(self.values) if self.other else -1
-        codes = labels.recode({text: code for code, text in enumerate(self.values)}, unknown)
+        codes = labels.recode(self._codes, unknown)
         return np.where(codes >= 0, codes, np.nan)
 
 
