@@ -82,7 +82,7 @@ def _csv_rows(file: BinaryIO) -> Iterator[Record]:
         for row in csv.DictReader(text, restval=""):
             body = json.dumps(row).encode()
             if None in row:
-                yield Record(body, fault="must be a row with no more cells than the header")
+                yield Record(body, fault="a row with no more cells than the header")
                 continue
             cells = {name: _cell(name, cell) for name, cell in row.items()}
             yield Record(body, _nested(cells))

@@ -22,7 +22,7 @@ from leap_model.times import day_of, format_time
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record as it arrived: its bytes, and its JSON value or why it has none."""
+    """One record as it arrived: its bytes, and its JSON value or, in `fault`, what it must be."""
 
     body: bytes
     value: Any = None
@@ -32,11 +32,11 @@ class Record:
     def of_json(cls, body: bytes) -> "Record":
         """A record from JSON text. NaN and infinities pass here: their fields decide."""
         if len(body) > limits.MOST_RECORD_BYTES:
-            return cls(body, fault=f"must be at most {limits.MOST_RECORD_BYTES:,} bytes")
+            return cls(body, fault=f"at most {limits.MOST_RECORD_BYTES:,} bytes")
         try:
             return cls(body, json.loads(body.decode("utf-8")))
         except (ValueError, RecursionError):
-            return cls(body, fault="must be one JSON object in UTF-8")
+            return cls(body, fault="one JSON object in UTF-8")
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ def take_in(store: Store, records: Iterable[Record], counts: Counts, now: int) -
 
 def _parse(record: Record, now: int) -> Attempt:
     if record.fault is not None:
-        raise FieldError("record", None, record.fault.removeprefix("must be "))
+        raise FieldError("record", record.body[:100].decode("utf-8", "replace"), record.fault)
     return parse_attempt(record.value, now)
 
 
