@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from functions.retrain.arrow import floats_of, labels_of, objects_of_json, objects_of_map, times_of
 from leap_model.catalogue import Catalogue
-from leap_model.columns import Floats, Ints, Jobs, Labels
+from leap_model.columns import Floats, Ints, Jobs
 from leap_model.family import family_of
 from leap_model.features.hardware import Hardware
 from leap_model.history import Outcomes, family_hashes
@@ -23,16 +23,10 @@ from leap_model.times import start_of
 _LONGEST_S = 100 * 365.25 * 24 * 3600
 """A duration of over a century is a unit mistaken; it must not overflow a launch time."""
 
-FAMILY_COLUMNS = ("job_name", "job_family")
-HISTORY_COLUMNS = (
-    "attempt_id",
-    "completed_at",
-    "record_sha256",
-    *FAMILY_COLUMNS,
-    "throughput",
-)
-ATTEMPT_COLUMNS = (
-    *HISTORY_COLUMNS,
+_NAMES = ["job_name", "job_family"]
+"""Columns that become the one column `family` as they are read."""
+HISTORY_COLUMNS = ("attempt_id", "completed_at", "record_sha256", "throughput")
+JOB_COLUMNS = (
     "model_type",
     "hardware_type",
     "num_trainers",
@@ -81,7 +75,7 @@ class Raw:
     """What lies in the store for a span of days, not yet told apart by attempt id."""
 
     table: pa.Table
-    """Every column, for the days that train and evaluate."""
+    """History and job columns, for the days that train and evaluate."""
     older: pa.Table
     """The history columns only, for every day before those."""
     skipped: tuple[str, ...]
@@ -94,20 +88,21 @@ def read_raw(store: Store, start: date, end: date) -> Raw:
     days = partition_days(store)
     window = [(day, keys) for day, keys in days.items() if start <= day < end]
     before = [(day, keys) for day, keys in days.items() if day < start]
-    recent = read_days(store, window, ATTEMPT_COLUMNS).whole()
-    older = read_days(store, before, HISTORY_COLUMNS).whole()
-    return Raw(recent.table, older.table, (*recent.skipped, *older.skipped), tuple(days))
+    recent = read_days(store, window, (*HISTORY_COLUMNS, *_NAMES, *JOB_COLUMNS)).whole()
+    older = read_days(store, before, (*HISTORY_COLUMNS, *_NAMES)).whole()
+    skipped = (*recent.skipped, *older.skipped)
+    return Raw(_with_family(recent.table), _with_family(older.table), skipped, tuple(days))
 
 
 def outcomes_before(raw: Raw, moment: int) -> Outcomes:
     """Every usable measurement that completed before a moment, each attempt once."""
-    light = raw.table.select(HISTORY_COLUMNS)
+    light = raw.table.select(raw.older.column_names)
     first = np.iinfo(np.int64).min
     table = distinct(_completed(pa.concat_tables([raw.older, light]), first, moment))
     throughput = usable_throughput(table["throughput"])
     kept = ~np.isnan(throughput)
     return Outcomes(
-        family_hashes(families_of(table))[kept],
+        family_hashes(labels_of(table["family"]))[kept],
         times_of(table["completed_at"])[kept],
         np.log(throughput[kept]),
     )
@@ -133,7 +128,7 @@ def attempts_of(table: pa.Table, catalogue: Catalogue) -> Attempts:
     jobs = Jobs(
         model_type=labels_of(table["model_type"]),
         hardware_type=labels_of(table["hardware_type"]).map(_canonical(catalogue)),
-        family=families_of(table),
+        family=labels_of(table["family"]),
         num_trainers=floats_of(table["num_trainers"]),
         batch_size=floats_of(table["batch_size"]),
         accelerators_per_host=floats_of(table["accelerators_per_host"]),
@@ -155,19 +150,17 @@ def usable_throughput(column: pa.ChunkedArray) -> Floats:
     return np.where((values >= LEAST_THROUGHPUT) & (values < np.inf), values, np.nan)
 
 
-def families_of(table: pa.Table) -> Labels:
-    """(n,) job families; derived once for each distinct pair of name and launcher's key."""
+def _with_family(table: pa.Table) -> pa.Table:
+    """The table with `family` in the place of names; derived once a distinct pair of them."""
     names, keys = labels_of(table["job_name"]), labels_of(table["job_family"])
     width = len(keys.values) + 1
-    pairs, codes = np.unique(
+    pairs, rows = np.unique(
         names.codes.astype(np.int64) * width + keys.codes + 1, return_inverse=True
     )
     given = (None, *keys.values)
-    return (
-        Labels(np.arange(len(pairs), dtype=np.int32), tuple(map(str, pairs)))
-        .map(lambda pair: family_of(names.values[int(pair) // width], given[int(pair) % width]))
-        .take(codes)
-    )
+    families = [family_of(names.values[pair // width], given[pair % width]) for pair in pairs]
+    column = pa.array(families, pa.string()).take(pa.array(rows))
+    return table.drop_columns(_NAMES).append_column("family", column)
 
 
 def launches(column: pa.ChunkedArray, completed: Ints, duration: Floats) -> Ints:
