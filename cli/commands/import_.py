@@ -39,6 +39,7 @@ def command(
     from leap_model.times import now_us
 
     types = keep_catalogue(store, catalogue) if catalogue else None
+    store.root.mkdir(parents=True, exist_ok=True)
     counts = Counts()
     batch: list[Record] = []
     with bar("importing", None) as advance:

@@ -137,7 +137,8 @@ def enough(usable: Attempts, window: Window, settings: Settings) -> Attempts:
         shown = window.to_json()
         raise TrainingError(
             f"{len(usable):,} usable attempts on {days:,} days from {shown['from']} to "
-            f"{shown['to']}; training needs at least {settings.min_rows:,} on {settings.min_days}"
+            f"{shown['to']}; training needs at least {settings.min_rows:,} on "
+            f"{settings.min_days} days"
         )
     return usable
 

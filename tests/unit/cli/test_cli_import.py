@@ -248,3 +248,17 @@ def test_a_fault_of_the_catalogue_names_row_and_rule_and_stores_nothing(
     assert row in line
     assert rule in line
     assert not (tmp_path / "store").exists()
+
+
+def test_a_file_without_attempts_makes_a_store_without_attempts(tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text("")
+    options = ("--store", tmp_path / "store", "--catalogue", tmp_path / "hardware.json")
+    (tmp_path / "hardware.json").write_text(json.dumps(CATALOGUE))
+    assert document("import", tmp_path / "none.jsonl", *options)["read"] == 0
+    assert "holds no attempts" in refused("retrain", "--store", tmp_path / "store")
+
+
+def test_a_store_is_made_even_where_nothing_goes_in(tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text("")
+    succeeded("import", tmp_path / "none.jsonl", "--store", tmp_path / "store")
+    assert "catalogue" in refused("retrain", "--store", tmp_path / "store")
