@@ -6,11 +6,11 @@ from datetime import date, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cli.catalogues import keep_catalogue
 from cli.readers import read_records
 from cli.simulation import Summary, simulate
 from leap_model.intake import Counts, take_in
 from leap_model.store import LocalStore
+from leap_model.stored_catalogue import keep_catalogue
 from leap_model.times import start_of
 
 START = date(2026, 1, 1)
@@ -22,7 +22,7 @@ def simulated(days: int, per_day: int) -> Iterator[tuple[Summary, LocalStore]]:
     with TemporaryDirectory(prefix="leap-bench-") as folder:
         fleet = simulate(Path(folder) / "fleet", days=days, per_day=per_day, seed=1, start=START)
         store = LocalStore(Path(folder) / "store")
-        keep_catalogue(store, fleet.catalogue)
+        keep_catalogue(store, fleet.catalogue.read_bytes(), fleet.catalogue.name)
         for file in fleet.files:
             take_in(store, read_records(file), Counts(), start_of(START + timedelta(days=days)))
         yield fleet, store

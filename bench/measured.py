@@ -7,12 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cli.catalogues import keep_catalogue
 from cli.console import percent
 from functions.retrain.backtest import Plan, backtest
 from functions.retrain.settings import Settings
 from leap_model.intake import Counts, Record, take_in
 from leap_model.store import LocalStore
+from leap_model.stored_catalogue import keep_catalogue
 from leap_model.times import now_us
 
 COLUMNS = ("method", "w20", "w10", "median error", "w20 new families", "w20 known families", "n")
@@ -27,7 +27,7 @@ def run() -> list[tuple[object, ...]]:
         return []
     with TemporaryDirectory(prefix="leap-bench-") as folder:
         store = LocalStore(folder)
-        keep_catalogue(store, DATA / "hardware.csv")
+        keep_catalogue(store, (DATA / "hardware.csv").read_bytes(), "hardware.csv")
         with gzip.open(attempts) as lines:
             kept = [
                 Record.of_json(line) for line in lines if json.loads(line)["source"] != "lambda"

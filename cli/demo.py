@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
 
-from cli.catalogues import keep_catalogue
 from cli.console import out, percent
 from cli.preference import print_answer
 from cli.readers import read_records
@@ -21,6 +20,7 @@ from functions.retrain.settings import Settings
 from leap_model import RankClient, Ranker
 from leap_model.intake import Counts, take_in
 from leap_model.store import LocalStore
+from leap_model.stored_catalogue import keep_catalogue
 from leap_model.times import start_of
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ def _step(title: str, action: Callable[[], T]) -> T:
 
 
 def _import(store: LocalStore, files: list[Path], catalogue: Path, as_of: date) -> Counts:
-    keep_catalogue(store, catalogue)
+    keep_catalogue(store, catalogue.read_bytes(), catalogue.name)
     counts = Counts()
     for file in files:
         take_in(store, read_records(file), counts, start_of(as_of))

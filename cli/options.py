@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from functions.retrain.estimators import ESTIMATORS
+from functions.retrain.settings import TARGETS, Settings
 from leap_model.store import LocalStore, checked_key
 
 _EARLIEST, _LATEST = date(1970, 1, 1), date(2199, 12, 31)
@@ -73,31 +75,27 @@ store = click.option("--store", type=_ExistingStoreType(), required=True, help="
 stage = click.option("--stage", type=STAGE, default="local", show_default=True, help="The stage.")
 target = click.option(
     "--target",
-    type=click.Choice(["throughput"]),
-    default="throughput",
+    type=click.Choice(TARGETS),
+    default=TARGETS[0],
     show_default=True,
     help="What is predicted.",
 )
 window_days = click.option(
     "--window-days",
     type=click.IntRange(1, 36_500),
-    default=30,
+    default=Settings().window_days,
     show_default=True,
     help="Days that train.",
 )
 
 
-def estimator(function: click.decorators.FC) -> click.decorators.FC:
-    """--estimator, with the names there are."""
-    from functions.retrain.estimators import ESTIMATORS
-
-    return click.option(
-        "--estimator",
-        type=click.Choice(list(ESTIMATORS)),
-        default="single",
-        show_default=True,
-        help="How to learn.",
-    )(function)
+estimator = click.option(
+    "--estimator",
+    type=click.Choice(list(ESTIMATORS)),
+    default=Settings().estimator.name,
+    show_default=True,
+    help="How to learn.",
+)
 
 
 def today() -> date:

@@ -33,12 +33,12 @@ def command(
 
     Example: leap import attempts.jsonl.gz --store ./store --catalogue hardware.csv
     """
-    from cli.catalogues import keep_catalogue
     from cli.readers import read_records
     from leap_model.intake import Counts, Record, take_in
+    from leap_model.stored_catalogue import keep_catalogue
     from leap_model.times import now_us
 
-    types = keep_catalogue(store, catalogue) if catalogue else None
+    types = keep_catalogue(store, catalogue.read_bytes(), catalogue.name) if catalogue else None
     store.root.mkdir(parents=True, exist_ok=True)
     counts = Counts()
     batch: list[Record] = []

@@ -10,13 +10,14 @@ import numpy as np
 from functions.retrain.comparators import COMPARATORS, Night
 from functions.retrain.dataset import Raw, attempts_between, outcomes_before, read_raw
 from functions.retrain.evaluation import evaluate
-from functions.retrain.nightly import enough, stored_catalogue
 from functions.retrain.settings import Settings
-from functions.retrain.training import train
+from functions.retrain.training import enough, train, visible_before
 from functions.retrain.window import Window, evaluation_day
-from leap_model.history import cutoffs, family_hashes, history_as_of
+from leap_model.catalogue import Catalogue
+from leap_model.history import family_hashes, history_as_of
 from leap_model.reading import partition_days
 from leap_model.store import Store
+from leap_model.stored_catalogue import stored_catalogue
 from leap_model.times import start_of
 
 SUMMARISED = ("w5", "w10", "w15", "w20", "mdape", "ratio")
@@ -53,7 +54,7 @@ def backtest(
         first = evaluation_day(date.max, days) - timedelta(days=plan.nights - 1)
     dates = [first + timedelta(days=night) for night in range(plan.nights)]
     start = Window.before(first, settings.window_days, ()).start
-    raw = read_raw(store, start, dates[-1] + timedelta(days=plan.horizon_days))
+    raw = read_raw(store, days, start, dates[-1] + timedelta(days=plan.horizon_days))
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in ("model", *plan.compare)}
     for as_of in dates:
         if watch is not None:
@@ -73,7 +74,7 @@ def backtest(
 
 
 def _night(
-    raw: Raw, window: Window, catalogue: Any, settings: Settings, plan: Plan
+    raw: Raw, window: Window, catalogue: Catalogue, settings: Settings, plan: Plan
 ) -> dict[str, dict[str, Any]]:
     """One night's evaluation of the model and of each comparator."""
     as_of = window.end
@@ -86,9 +87,7 @@ def _night(
 
     later = attempts_between(raw, as_of, end, catalogue).usable()
     visible = outcomes_before(raw, start_of(end)) if plan.online_history else known
-    before = cutoffs(later.jobs.launched_at)
-    if not plan.online_history:
-        before = np.minimum(before, start_of(as_of))
+    before = visible_before(later.jobs, None if plan.online_history else start_of(as_of))
     families = family_hashes(later.jobs.family)
     history = history_as_of(visible, families, before)
     predicted = trained.predict(later.jobs, history, catalogue)

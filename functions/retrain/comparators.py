@@ -16,7 +16,10 @@ from leap_model.history import Hashes, History, Outcomes, no_history
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """What a comparator may look at: everything that completed before the night, and the jobs."""
+    """What a comparator may look at: the night's training rows and outcomes, and the jobs.
+
+    With online history `outcomes` reach past the night; `before` says how far for each job.
+    """
 
     training: Attempts
     outcomes: Outcomes

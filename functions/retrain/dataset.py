@@ -1,6 +1,6 @@
 """Attempts as the columns that training and evaluation read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -16,7 +16,7 @@ from leap_model.family import family_of
 from leap_model.features.hardware import Hardware
 from leap_model.history import Outcomes, family_hashes
 from leap_model.limits import LEAST_THROUGHPUT
-from leap_model.reading import distinct, partition_days, read_days
+from leap_model.reading import IDENTITY, distinct, read_days
 from leap_model.store import Store
 from leap_model.times import start_of
 
@@ -25,7 +25,7 @@ _LONGEST_S = 100 * 365.25 * 24 * 3600
 
 _NAMES = ["job_name", "job_family"]
 """Columns that become the one column `family` as they are read."""
-HISTORY_COLUMNS = ("attempt_id", "completed_at", "record_sha256", "throughput")
+HISTORY_COLUMNS = (*IDENTITY, "throughput")
 JOB_COLUMNS = (
     "model_type",
     "hardware_type",
@@ -79,19 +79,19 @@ class Raw:
     older: pa.Table
     """The history columns only, for every day before those."""
     skipped: tuple[str, ...]
-    days: tuple[date, ...]
-    """Days of the store that have attempt objects."""
 
 
-def read_raw(store: Store, start: date, end: date) -> Raw:
-    """Read the days from `start` up to, not including, `end`, and the history before them."""
-    days = partition_days(store)
+def read_raw(store: Store, days: Mapping[date, Sequence[str]], start: date, end: date) -> Raw:
+    """Read the days from `start` up to, not including, `end`, and the history before them.
+
+    `days` are the store's, as `partition_days` lists them.
+    """
     window = [(day, keys) for day, keys in days.items() if start <= day < end]
     before = [(day, keys) for day, keys in days.items() if day < start]
     recent = read_days(store, window, (*HISTORY_COLUMNS, *_NAMES, *JOB_COLUMNS)).whole()
     older = read_days(store, before, (*HISTORY_COLUMNS, *_NAMES)).whole()
     skipped = (*recent.skipped, *older.skipped)
-    return Raw(_with_family(recent.table), _with_family(older.table), skipped, tuple(days))
+    return Raw(_with_family(recent.table), _with_family(older.table), skipped)
 
 
 def outcomes_before(raw: Raw, moment: int) -> Outcomes:

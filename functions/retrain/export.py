@@ -10,8 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leap_model.columns import Floats
-from leap_model.trees import CATEGORICAL, CODES_PER_SET, DTYPES, LEAF, MISSING_LEFT, Array, Forest
-from leap_model.trees import checked_forest as check
+from leap_model.trees import (
+    CATEGORICAL,
+    CODES_PER_SET,
+    DTYPES,
+    LEAF,
+    MISSING_LEFT,
+    Array,
+    Forest,
+    checked_forest,
+)
 
 
 def export_forest(estimator: Any) -> Forest:
@@ -25,14 +33,15 @@ def export_forest(estimator: Any) -> Forest:
     sets: list[Array] = []
     outputs: list[int] = []
     roots: list[int] = []
-    nodes = 0
+    nodes = held = 0
     for iteration in estimator._predictors:
         for output, tree in enumerate(iteration):
             roots.append(nodes)
             outputs.append(output)
-            parts.append(_tree(tree, columns, nodes, sum(map(len, sets))))
+            parts.append(_tree(tree, columns, nodes, held))
             sets.append(_left_sets(tree, columns))
             nodes += len(tree.nodes)
+            held += len(sets[-1])
     arrays: dict[str, Array] = {
         name: np.concatenate([part[name] for part in parts])
         for name in ("flags", "feature", "value", "left", "right", "set_index")
@@ -44,7 +53,7 @@ def export_forest(estimator: Any) -> Forest:
         "sets": np.concatenate(sets),
     }
     typed = {name: np.ascontiguousarray(arrays[name], dtype) for name, dtype in DTYPES.items()}
-    return check(estimator.n_features_in_, typed)
+    return checked_forest(estimator.n_features_in_, typed)
 
 
 class _Columns:

@@ -12,16 +12,16 @@ from functions.retrain.evaluation import evaluate
 from functions.retrain.reports import write_reports
 from functions.retrain.settings import Settings
 from functions.retrain.stages import Stages, peak_memory_mb
-from functions.retrain.training import Trained, history_at_launch, train
+from functions.retrain.training import Trained, enough, history_at_launch, train
 from functions.retrain.window import Window, evaluation_day
 from leap_model.artifact import Artifact, Packed, pack, publish
-from leap_model.catalogue import CATALOGUE_KEY, Catalogue, read_catalogue
-from leap_model.errors import ConflictError, TrainingError
+from leap_model.catalogue import Catalogue
+from leap_model.errors import ConflictError
 from leap_model.history import Outcomes, snapshot_as_of
-from leap_model.limits import DAY_US
 from leap_model.pointer import Pointer, read_pointer, write_pointer
 from leap_model.reading import partition_days
 from leap_model.store import Store
+from leap_model.stored_catalogue import stored_catalogue
 from leap_model.times import format_time, now_us, start_of
 
 
@@ -108,41 +108,6 @@ def retrain(
     return metrics
 
 
-def stored_catalogue(store: Store) -> Catalogue:
-    """The store's hardware catalogue.
-
-    Raises
-    ------
-    TrainingError
-        There is none.
-    """
-    content = store.read(CATALOGUE_KEY)
-    if content is None:
-        raise TrainingError(
-            f"the store has no {CATALOGUE_KEY}: give one with leap import --catalogue FILE"
-        )
-    return read_catalogue(content, CATALOGUE_KEY)
-
-
-def enough(usable: Attempts, window: Window, settings: Settings) -> Attempts:
-    """The attempts, if they are enough to train on.
-
-    Raises
-    ------
-    TrainingError
-        They are too few, or on too few days.
-    """
-    days = len(np.unique(usable.completed_at // DAY_US))
-    if len(usable) < settings.min_rows or days < settings.min_days:
-        shown = window.to_json()
-        raise TrainingError(
-            f"{len(usable):,} usable attempts on {days:,} days from {shown['from']} to "
-            f"{shown['to']}; training needs at least {settings.min_rows:,} on "
-            f"{settings.min_days} days"
-        )
-    return usable
-
-
 def score(
     trained: Trained, attempts: Attempts, outcomes: Outcomes, catalogue: Catalogue, latest: int
 ) -> dict[str, Any]:
@@ -156,7 +121,7 @@ def _read(store: Store, as_of: date, settings: Settings) -> tuple[Raw, Window, d
     days = partition_days(store)
     day = evaluation_day(as_of, days)
     window = Window.before(day, settings.window_days, days)
-    return read_raw(store, window.start, as_of), window, day
+    return read_raw(store, days, window.start, as_of), window, day
 
 
 def _artifact(

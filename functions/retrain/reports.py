@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from functions.retrain.report import render_report
+from functions.retrain.report_page import render_report
 from leap_model.errors import ConflictError
 from leap_model.store import Store, overwrite
 

@@ -7,12 +7,17 @@ import numpy as np
 
 from functions.retrain.dataset import Attempts
 from functions.retrain.estimators import Estimator
+from functions.retrain.settings import Settings
+from functions.retrain.window import Window
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats, Ints, Jobs
+from leap_model.errors import TrainingError
 from leap_model.features import Schema, raw_columns
 from leap_model.features.schema import fit_schema
 from leap_model.history import History, Outcomes, cutoffs, family_hashes, history_as_of
+from leap_model.limits import DAY_US
 from leap_model.model import Model
+from leap_model.prediction import predict
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +31,26 @@ class Trained:
 
     def predict(self, jobs: Jobs, history: History, catalogue: Catalogue) -> Floats:
         """(n,) predicted samples per second."""
-        matrix = self.schema.encode(raw_columns(jobs, history, catalogue), len(jobs))
-        return np.exp(self.model.predict(matrix))
+        return predict(self.model, self.schema, jobs, history, catalogue)
+
+
+def enough(usable: Attempts, window: Window, settings: Settings) -> Attempts:
+    """The attempts, if they are enough to train on.
+
+    Raises
+    ------
+    TrainingError
+        They are too few, or on too few days.
+    """
+    days = len(np.unique(usable.completed_at // DAY_US))
+    if len(usable) < settings.min_rows or days < settings.min_days:
+        shown = window.to_json()
+        raise TrainingError(
+            f"{len(usable):,} usable attempts on {days:,} days from {shown['from']} to "
+            f"{shown['to']}; training needs at least {settings.min_rows:,} on "
+            f"{settings.min_days} days"
+        )
+    return usable
 
 
 def train(
@@ -65,7 +88,10 @@ def history_at_launch(jobs: Jobs, outcomes: Outcomes, latest: int | None = None)
     latest : int, optional
         No snapshot is newer than this moment, in microseconds.
     """
-    before: Ints = cutoffs(jobs.launched_at)
-    if latest is not None:
-        before = np.minimum(before, latest)
-    return history_as_of(outcomes, family_hashes(jobs.family), before)
+    return history_as_of(outcomes, family_hashes(jobs.family), visible_before(jobs, latest))
+
+
+def visible_before(jobs: Jobs, latest: int | None = None) -> Ints:
+    """(n,) the moment that ends what each job's launch could know of."""
+    before = cutoffs(jobs.launched_at)
+    return before if latest is None else np.minimum(before, latest)

@@ -93,11 +93,9 @@ def pack(artifact: Artifact) -> Packed:
     for forest_name, forest in artifact.model.forests.items():
         for name, array in forest.arrays().items():
             files[checked_key(f"forests/{forest_name}/{name}.npy")] = _npy(array)
-    history = {"family": artifact.snapshot.family}
-    history |= {
-        name: getattr(artifact.snapshot.history, name) for name in _HISTORY if name != "family"
-    }
-    files |= {f"history/{n}.npy": _npy(np.asarray(a, _HISTORY[n])) for n, a in history.items()}
+    for name, dtype in _HISTORY.items():
+        holder = artifact.snapshot if name == "family" else artifact.snapshot.history
+        files[f"history/{name}.npy"] = _npy(np.asarray(getattr(holder, name), dtype))
     manifest = _json(
         {
             "format_version": FORMAT_VERSION,
@@ -122,14 +120,15 @@ def publish(store: Store, prefix: str, packed: Packed) -> None:
         Something else lies under the version's name.
     """
     for name, content in packed.files.items():
-        key = f"{prefix}/{name}"
-        if not store.create(key, content) and store.read(key) != content:
-            raise StoreError(f"{key} is there already with other content; a version never changes")
+        _create(store, f"{prefix}/{name}", content)
     for name, content in packed.files.items():
         if store.size(f"{prefix}/{name}") != len(content):
             raise StoreError(f"{prefix}/{name} was not written whole")
-    key = f"{prefix}/{MANIFEST}"
-    if not store.create(key, packed.manifest) and store.read(key) != packed.manifest:
+    _create(store, f"{prefix}/{MANIFEST}", packed.manifest)
+
+
+def _create(store: Store, key: str, content: bytes) -> None:
+    if not store.create(key, content) and store.read(key) != content:
         raise StoreError(f"{key} is there already with other content; a version never changes")
 
 
@@ -196,7 +195,7 @@ def _open(folder: Path, files: set[str]) -> Artifact:
 
     training = document("training.json")
     for rows in training["hardware_rows"].values():
-        int(rows)
+        int(rows)  # what a ranking will count on must be a number now
     if training["family_rules_version"] != family.RULES_VERSION:
         raise ArtifactError(
             f"the artifact's families follow rules {training['family_rules_version']}; "

@@ -11,9 +11,6 @@ from leap_model import fields, limits
 from leap_model.cells import value_of_cell
 from leap_model.errors import CatalogueError, FieldError
 
-CATALOGUE_KEY = "catalogue/hardware.json"
-"""Where a store keeps it."""
-
 SPECIFICATIONS = (
     "peak_fp16_tflops",
     "peak_fp32_tflops",

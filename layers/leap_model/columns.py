@@ -4,7 +4,7 @@ Nothing here works row by row. Text is dictionary-encoded once, so that later st
 Python work per distinct value.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
@@ -39,7 +39,7 @@ class Labels:
         lookup = np.array([*(table.get(text, unknown) for text in self.values), -1], np.int32)
         return lookup[self.codes]
 
-    def map(self, function: Any) -> "Labels":
+    def map(self, function: Callable[[str], str | None]) -> "Labels":
         """The column with every distinct value replaced by `function(value)`."""
         renamed = [function(text) for text in self.values]
         distinct = Labels.of(renamed)

@@ -14,7 +14,7 @@ from typing import Any
 from leap_model import limits
 from leap_model.attempt import Attempt, parse_attempt
 from leap_model.errors import FieldError
-from leap_model.reading import partition_days, read_days
+from leap_model.reading import IDENTITY, day_keys, read_days
 from leap_model.store import Store
 from leap_model.table import write_attempts
 from leap_model.times import day_of, format_time
@@ -120,8 +120,8 @@ def _supersedes(attempt: Attempt, other: Attempt) -> bool:
 def _digests(store: Store, attempts: Sequence[Attempt]) -> set[str]:
     """Digests of the records that the attempts' own days hold already."""
     days = {day_of(attempt.completed_at) for attempt in attempts}
-    held = [(day, keys) for day, keys in partition_days(store).items() if day in days]
-    read = read_days(store, held, ("attempt_id", "completed_at", "record_sha256"))
+    held = [(day, keys) for day in sorted(days) if (keys := day_keys(store, day))]
+    read = read_days(store, held, IDENTITY)
     return set(read.table["record_sha256"].to_pylist())
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from leap_model import limits
 from leap_model.answer import ALL_EXCLUDED, MISSING_FEATURE, answer
 from leap_model.artifact import Artifact
-from leap_model.columns import Floats, Jobs, Labels, Objects
-from leap_model.features import raw_columns
-from leap_model.history import History, family_hashes
+from leap_model.columns import Jobs, Labels, Objects
+from leap_model.history import family_hashes
+from leap_model.prediction import predict
 from leap_model.premium import underused
-from leap_model.request import Candidate, Excluded, Job, Request, parse_candidate
+from leap_model.request import Candidate, Excluded, Request, parse_candidate
 from leap_model.times import now_us
 
 
@@ -30,16 +30,14 @@ def rank_with(artifact: Artifact, version: str, request: Request) -> dict[str, A
     """
     models = {str(artifact.training["target"]): version}
     candidates, excluded = _admitted(artifact, request)
-    if _lacks_features(artifact, request, candidates):
-        entries = [entry.to_json() for entry in excluded]
-        return answer(models=models, excluded=entries, reason=MISSING_FEATURE)
-    if not candidates:
-        entries = [entry.to_json() for entry in excluded]
-        return answer(models=models, excluded=entries, reason=ALL_EXCLUDED)
+    lacking = _lacks_features(artifact, request, candidates)
+    if lacking or not candidates:
+        reason = MISSING_FEATURE if lacking else ALL_EXCLUDED
+        return answer(models=models, excluded=[e.to_json() for e in excluded], reason=reason)
 
-    families = Labels(np.zeros(len(candidates), np.int32), (request.job.family,))
-    history = artifact.snapshot.lookup(family_hashes(families))
-    throughput = predict(artifact, request, candidates, families, history)
+    jobs = _jobs(request, candidates)
+    history = artifact.snapshot.lookup(family_hashes(jobs.family))
+    throughput = predict(artifact.model, artifact.schema, jobs, history, artifact.catalogue)
     costs = np.array([candidate.job_cost_per_hour for candidate in candidates])
     per_dollar = throughput * 3600.0 / costs
     if not (np.all(np.isfinite(throughput)) and np.all(np.isfinite(per_dollar))):
@@ -63,19 +61,6 @@ def rank_with(artifact: Artifact, version: str, request: Request) -> dict[str, A
         reason=None if kept else ALL_EXCLUDED,
         cold_start=bool(history.runs[0] == 0),
     )
-
-
-def predict(
-    artifact: Artifact,
-    request: Request,
-    candidates: Sequence[Candidate],
-    families: Labels,
-    history: History,
-) -> Floats:
-    """(candidates,) predicted samples per second of the whole job, all in one pass."""
-    jobs = _jobs(request, candidates, families)
-    matrix = artifact.schema.encode(raw_columns(jobs, history, artifact.catalogue), len(jobs))
-    return np.exp(artifact.model.predict(matrix))
 
 
 def _admitted(artifact: Artifact, request: Request) -> tuple[list[Candidate], list[Excluded]]:
@@ -119,15 +104,16 @@ def _lacks_features(artifact: Artifact, request: Request, candidates: list[Candi
     return missing > limits.MOST_MISSING * len(required)
 
 
-def _jobs(request: Request, candidates: Sequence[Candidate], families: Labels) -> Jobs:
+def _jobs(request: Request, candidates: Sequence[Candidate]) -> Jobs:
     """The candidates as columns: the form that training gives its attempts."""
-    job: Job = request.job
+    job = request.job
     rows = len(candidates)
+    same = np.zeros(rows, np.int32)
     launched_at = now_us() if request.launched_at is None else request.launched_at
     return Jobs(
-        model_type=Labels(np.zeros(rows, np.int32), (job.model_type,)),
+        model_type=Labels(same, (job.model_type,)),
         hardware_type=Labels.of(candidate.hardware.hardware_type for candidate in candidates),
-        family=families,
+        family=Labels(same, (job.family,)),
         num_trainers=np.array([float(candidate.num_trainers) for candidate in candidates]),
         batch_size=np.array([candidate.batch_size for candidate in candidates]),
         accelerators_per_host=np.array(
@@ -136,7 +122,7 @@ def _jobs(request: Request, candidates: Sequence[Candidate], families: Labels) -
         launched_at=np.full(rows, launched_at, np.int64),
         config=Objects.of([candidate.config for candidate in candidates]),
         allocation=Objects.of([candidate.allocation for candidate in candidates]),
-        architecture=Objects.of([job.architecture]).take(np.zeros(rows, np.intp)),
+        architecture=Objects.of([job.architecture]).take(same),
     )
 
 

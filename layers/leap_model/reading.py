@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from leap_model.errors import StoreError
 from leap_model.store import Store
-from leap_model.table import SCHEMA
+from leap_model.table import SCHEMA, partition
 
 IDENTITY = ("attempt_id", "completed_at", "record_sha256")
 """What tells two records of one attempt apart."""
@@ -49,6 +49,11 @@ def partition_days(store: Store) -> dict[date, list[str]]:
         if day is not None and key.endswith(".parquet"):
             days.setdefault(day, []).append(key)
     return dict(sorted(days.items()))
+
+
+def day_keys(store: Store, day: date) -> list[str]:
+    """The Parquet objects of one day: a listing of its own folder only."""
+    return [key for key in store.keys(partition(day)) if key.endswith(".parquet")]
 
 
 def read_days(

@@ -3,7 +3,8 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from leap_model import limits
@@ -51,7 +52,7 @@ class StageSource:
         self._looked_at: float | None = None
         self._model: tuple[str, Artifact] | None = None
         self._switches = NOBODY
-        self._fault = ""
+        self._faults = {"model": "", "switches": ""}
 
     def current(self) -> Serving:
         """What the stage serves now.
@@ -67,20 +68,26 @@ class StageSource:
                 self._looked_at = now
                 self._refresh()
             if self._model is None:
-                raise ModelUnavailableError(self._fault)
+                raise ModelUnavailableError(self._faults["model"])
             return Serving(*self._model, self._switches)
 
     def _refresh(self) -> None:
         # Apart, so that switching off works while a model does not load, and the other way round.
-        # Whatever fails, what served last serves on: a launch must not wait for a repair.
-        try:
+        with self._keeping("switches"):
             self._switches = self._read_switches()
+        with self._keeping("model"):
             self._model = self._read_model()
-            self._fault = ""
+
+    @contextmanager
+    def _keeping(self, part: str) -> Iterator[None]:
+        """Whatever fails, what served last serves on: a launch must not wait for a repair."""
+        try:
+            yield
+            self._faults[part] = ""
         except Exception as fault:
-            if str(fault) != self._fault:
-                _log.warning("stage %s not refreshed: %s", self._stage, fault)
-            self._fault = str(fault)
+            if str(fault) != self._faults[part]:
+                _log.warning("%s of stage %s not refreshed: %s", part, self._stage, fault)
+            self._faults[part] = str(fault)
 
     def _read_model(self) -> tuple[str, Artifact]:
         pointer, _ = read_pointer(self._store, self._stage, "throughput")

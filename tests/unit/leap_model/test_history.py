@@ -25,6 +25,7 @@ from leap_model.history import (
 )
 from leap_model.intake import Counts, Record, take_in
 from leap_model.limits import DAY_US
+from leap_model.reading import partition_days
 from leap_model.times import parse_time
 from tests.support import NOW, attempt, filled, fleet
 from tests.unit.leap_model.builders import jobs_of, outcomes_of
@@ -232,7 +233,7 @@ def stored(root: Path, *batches: list[dict[str, Any]]) -> Outcomes:
     store = filled(root, [])
     for batch in batches:
         take_in(store, [Record.of_json(json.dumps(row).encode()) for row in batch], Counts(), NOW)
-    return outcomes_before(read_raw(store, *DAYS), NOW)
+    return outcomes_before(read_raw(store, partition_days(store), *DAYS), NOW)
 
 
 def test_replays_change_nothing(tmp_path: Path) -> None:
@@ -249,9 +250,9 @@ def test_an_attempt_that_completed_again_counts_once_as_of_each_moment(tmp_path:
     outcomes = stored(tmp_path, [later], [first])
     assert outcomes.completed_at.tolist() == [parse_time("2026-01-06T10:00:00Z")]
     assert outcomes.log_throughput.tolist() == [math.log(20.0)]
-    earlier = outcomes_before(
-        read_raw(filled(tmp_path, []), *DAYS), parse_time("2026-01-05T00:00:00Z")
-    )
+    store = filled(tmp_path, [])
+    raw = read_raw(store, partition_days(store), *DAYS)
+    earlier = outcomes_before(raw, parse_time("2026-01-05T00:00:00Z"))
     assert earlier.log_throughput.tolist() == [math.log(10.0)]
 
 

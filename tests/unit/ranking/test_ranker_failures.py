@@ -40,7 +40,7 @@ def test_a_model_that_fails_is_an_internal_error(
     assert checked(ranker.rank(request()))["reason"] is None
 
 
-@pytest.mark.parametrize("part", ["underused", "raw_columns", "family_hashes", "_entry"])
+@pytest.mark.parametrize("part", ["underused", "predict", "family_hashes", "_entry"])
 def test_no_part_that_fails_leaves_a_partial_list(
     ranker: Ranker, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:

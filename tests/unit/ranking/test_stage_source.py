@@ -241,6 +241,30 @@ def test_a_named_stage_ranks_whom_its_switches_let_in(
     assert answer["model_version"] == _pointer(copy).version
 
 
+@pytest.mark.parametrize("broken", ["switches", "throughput"])
+def test_of_switches_and_model_one_that_cannot_be_read_does_not_hold_up_the_other(
+    copy: LocalStore, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    _point(copy, _pointer(copy), "prod")
+    _switch(copy, "prod", {"default": {"percent": 100}})
+    ranker = Ranker.from_store(copy.root, "prod", cache_s=0)
+    assert checked(ranker.rank(request()))["reason"] is None
+    newer = _publish(copy, "2026-02-01")
+    _point(copy, newer, "prod")
+    _switch(copy, "prod", {"default": {"percent": 0}})
+    read = LocalStore.read
+
+    def failing(store: LocalStore, key: str) -> bytes | None:
+        if broken in key:
+            raise OSError(5, "Input/output error")
+        return read(store, key)
+
+    monkeypatch.setattr(LocalStore, "read", failing)
+    answer = checked(ranker.rank(request()))
+    taken_up = answer["model_version"] == newer.version, answer["reason"] == "switched_off"
+    assert taken_up == ((True, False) if broken == "switches" else (False, True))
+
+
 def test_the_stage_local_has_no_switches_unless_they_are_asked_for(copy: LocalStore) -> None:
     _switch(copy, "local", {"default": {"percent": 0}})
     asked = request()

@@ -10,13 +10,15 @@ import pyarrow as pa
 
 from functions.retrain.dataset import attempts_between, outcomes_before, read_raw
 from functions.retrain.estimators import Single
-from functions.retrain.nightly import retrain, stored_catalogue
+from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
 from leap_model.columns import Labels
 from leap_model.history import History, Outcomes, family_hashes, history_as_of
 from leap_model.intake import Counts, Record, take_in
 from leap_model.pointer import Pointer, read_pointer
+from leap_model.reading import partition_days
 from leap_model.store import LocalStore
+from leap_model.stored_catalogue import stored_catalogue
 from leap_model.times import parse_time, start_of
 from tests.support import NOW, parquet_bytes, stored_table
 
@@ -65,13 +67,14 @@ def add(store: LocalStore, attempts: Iterable[Mapping[str, Any]]) -> Counts:
 
 def rows_between(store: LocalStore, start: date, end: date) -> Any:
     """The attempts that training or evaluation would read."""
-    raw = read_raw(store, start, end)
+    raw = read_raw(store, partition_days(store), start, end)
     return attempts_between(raw, start, end, stored_catalogue(store))
 
 
 def outcomes(store: LocalStore, before: date) -> Outcomes:
     """The outcomes that history is made of, as a run of that date reads them."""
-    return outcomes_before(read_raw(store, date(2000, 1, 1), before), start_of(before))
+    raw = read_raw(store, partition_days(store), date(2000, 1, 1), before)
+    return outcomes_before(raw, start_of(before))
 
 
 def history_of(store: LocalStore, family: str, launched_at: str, before: date = AS_OF) -> History:

@@ -9,7 +9,7 @@ import pytest
 
 from functions.retrain.estimators import Single
 from leap_model import Ranker
-from leap_model.errors import TrainingError
+from leap_model.errors import CatalogueError, TrainingError
 from leap_model.store import LocalStore
 from tests.support import attempt, checked, filled, fleet, preferred, request
 from tests.unit.retrain.nights import AS_OF, FEW, TINY, night, pointer_of
@@ -168,5 +168,5 @@ def test_force_points_without_an_evaluation(unjudged: LocalStore) -> None:
 def test_a_store_without_a_catalogue_trains_nothing(store: LocalStore) -> None:
     filled(store.root, fleet(300))
     (store.root / "catalogue/hardware.json").unlink()
-    with pytest.raises(TrainingError, match="catalogue"):
+    with pytest.raises(CatalogueError, match="catalogue"):
         night(store, AS_OF, TINY)

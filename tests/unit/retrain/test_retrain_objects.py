@@ -123,7 +123,7 @@ def test_a_truncated_object_is_left_out(store: LocalStore) -> None:
     filled(store.root, [_run(f"a{at}") for at in range(50)])
     content = parquet_bytes(stored_table([_run("cut")]))
     bad = put(store, DAY, "cut.parquet", content[: len(content) // 3])
-    raw = read_raw(store, FIRST, END)
+    raw = read_raw(store, partition_days(store), FIRST, END)
     assert (raw.skipped, raw.table.num_rows) == ((bad,), 50)
 
 
@@ -177,8 +177,10 @@ def test_two_batches_of_one_day_lie_side_by_side(store: LocalStore) -> None:
 
 
 def test_a_store_without_attempts_reads_as_nothing(tmp_path: Path) -> None:
-    raw = read_raw(LocalStore(tmp_path / "absent"), FIRST, END)
-    assert (raw.table.num_rows, raw.older.num_rows, raw.days) == (0, 0, ())
+    absent = LocalStore(tmp_path / "absent")
+    assert partition_days(absent) == {}
+    raw = read_raw(absent, {}, FIRST, END)
+    assert (raw.table.num_rows, raw.older.num_rows) == (0, 0)
 
 
 @pytest.mark.parametrize("throughput", [None, 100.0])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from functions.retrain.report import render_report
+from functions.retrain.report_page import render_report
 from leap_model.store import LocalStore
 from tests.support import filled, fleet
 from tests.unit.retrain.nights import night
