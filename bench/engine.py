@@ -5,7 +5,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
 from bench.timing import milliseconds
-from functions.retrain.export import export_forest
+from functions.retrain.learning.export import export_forest
 
 COLUMNS = ("engine", "median ms", "p99 ms", "times faster")
 

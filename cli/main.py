@@ -16,6 +16,7 @@ _COMMANDS = {
     "rank": "cli.commands.rank",
     "backtest": "cli.commands.backtest",
     "pointer": "cli.commands.pointer",
+    "switches": "cli.commands.switches",
 }
 
 

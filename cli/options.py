@@ -1,13 +1,17 @@
 """Options that several commands share."""
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
-from functions.retrain.estimators import ESTIMATORS
-from functions.retrain.settings import TARGETS, Settings
+from functions.retrain.learning.presets import ESTIMATORS, configured
+from functions.retrain.settings import Settings
+from leap_model.errors import FieldError
 from leap_model.store import LocalStore, checked_key
+from leap_model.targets import TARGETS
 
 _EARLIEST, _LATEST = date(1970, 1, 1), date(2199, 12, 31)
 
@@ -65,6 +69,18 @@ class _StageType(click.ParamType[str]):
         return checked_key(stage)
 
 
+def _assignments(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    named = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{value} is no NAME=VALUE", ctx, param)
+        named[name.strip()] = text
+    return named
+
+
 DATE = _DateType()
 STAGE = _StageType()
 
@@ -75,8 +91,8 @@ store = click.option("--store", type=_ExistingStoreType(), required=True, help="
 stage = click.option("--stage", type=STAGE, default="local", show_default=True, help="The stage.")
 target = click.option(
     "--target",
-    type=click.Choice(TARGETS),
-    default=TARGETS[0],
+    type=click.Choice(list(TARGETS)),
+    default=Settings().target.name,
     show_default=True,
     help="What is predicted.",
 )
@@ -96,8 +112,42 @@ estimator = click.option(
     show_default=True,
     help="How to learn.",
 )
+processes = click.option(
+    "--processes",
+    type=click.IntRange(1, 1_024),
+    help="Processes that train. Default: one a core. The result is the same.",
+)
+constants = click.option(
+    "--set",
+    "constants",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_assignments,
+    help="Another value for a constant of the estimator; may be repeated.",
+)
 
 
 def today() -> date:
     """The current UTC day."""
     return datetime.now(UTC).date()
+
+
+def settings_of(
+    estimator: str,
+    constants: Mapping[str, str],
+    *,
+    target: str = "throughput",
+    **values: Any,
+) -> Settings:
+    """The settings that options name.
+
+    Raises
+    ------
+    FieldError
+        The estimator has no such constant, or a value breaks its rule.
+    """
+    try:
+        chosen = configured(estimator, constants)
+    except FieldError as fault:
+        raise click.BadParameter(str(fault), param_hint="--set") from None
+    return Settings(target=TARGETS[target], estimator=chosen, **values)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from functions.retrain.estimators import Single
+from functions.retrain.learning.single import Single
 from functions.retrain.settings import Settings
 from leap_model.attempt import parse_attempt
 from leap_model.intake import Counts, Record, take_in

@@ -1,6 +1,6 @@
 """leap backtest: nightly retrains over the past."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -33,7 +33,10 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     show_default=True,
     help="Days from each night on that it is scored on.",
 )
+@options.target
 @options.estimator
+@options.constants
+@options.processes
 @click.option("--compare", callback=_names, help="Comparators, separated by commas.")
 @click.option(
     "--online-history",
@@ -47,23 +50,29 @@ def command(
     first: date | None,
     window_days: int,
     horizon_days: int,
+    target: str,
     estimator: str,
+    constants: dict[str, str],
+    processes: int | None,
     compare: tuple[str, ...],
     online_history: bool,
     as_json: bool,
 ) -> None:
     """Retrain as on each of N nights, and score each model on the days that followed.
 
-    Comparators: without-history (the same estimator without history columns),
-    family-median-else-model.
+    Comparators: any estimator by name (cascade-published takes hours); without-history, the same
+    estimator without history columns; family-median, of the family's earlier attempts;
+    family-median-else-model; lookup-table, the median of model type, hardware type, hosts and
+    batch size. Those that answer for some attempts only are followed by a table of every method
+    on just those attempts.
 
     Example: leap backtest --store ./store --nights 5 --compare family-median-else-model
     """
     from functions.retrain.backtest import Plan, backtest
-    from functions.retrain.estimators import ESTIMATORS
-    from functions.retrain.settings import Settings
 
-    settings = Settings(estimator=ESTIMATORS[estimator], window_days=window_days)
+    settings = options.settings_of(
+        estimator, constants, target=target, window_days=window_days, processes=processes
+    )
     plan = Plan(nights, first, horizon_days, compare, online_history)
     with spinner("backtest") as watch:
         result = backtest(store, settings, plan, watch)
@@ -75,28 +84,49 @@ def command(
 
 def _print(result: Mapping[str, Any]) -> None:
     everyone = {result["estimator"]: result} | result["comparators"]
-    columns = ("", "w10", "w20", "w20 range", "median error", "w20 cold", "w20 warm", "attempts")
-    rows = []
-    for name, entry in everyone.items():
-        nights, median = entry["nights"], entry["median"]
-        w20 = [night["w20"] for night in nights if night["w20"] is not None]
-        span = f"{percent(min(w20))} – {percent(max(w20))}" if w20 else "–"
-        rows.append(
-            (
-                name,
-                percent(median["w10"]),
-                percent(median["w20"]),
-                span,
-                percent(median["mdape"]),
-                percent(_pooled(nights, "cold")),
-                percent(_pooled(nights, "warm")),
-                f"{sum(night['attempts'] for night in nights):,}",
-            )
-        )
+    columns = (
+        *("", "w10", "w20", "w20 range", "median error", "ratio"),
+        *("w20 new families", "w20 known", "attempts", "coverage"),
+    )
+    rows = [(*_row(name, entry), *_apart(entry["nights"])) for name, entry in everyone.items()]
     print_table(f"Median of {len(result['nights'])} nights", columns, rows)
+    for partial, methods in result["covered"].items():
+        shown = [
+            (*_row(name, entry), f"{sum(night['attempts'] for night in entry['nights']):,}")
+            for name, entry in methods.items()
+        ]
+        print_table(f"On what {partial} answers", (*columns[:6], "attempts"), shown)
 
 
-def _pooled(nights: list[dict[str, Any]], part: str) -> float | None:
+def _row(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    median = entry["median"]
+    w20 = [night["w20"] for night in entry["nights"] if night["w20"] is not None]
+    span = f"{percent(min(w20))} – {percent(max(w20))}" if w20 else "–"
+    ratio = "–" if median["ratio"] is None else f"{median['ratio']:.2f}"
+    return (
+        name,
+        percent(median["w10"]),
+        percent(median["w20"]),
+        span,
+        percent(median["mdape"]),
+        ratio,
+    )
+
+
+def _apart(nights: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """Families that never ran before and the others, over the attempts of all nights."""
+    attempts = sum(night["attempts"] for night in nights)
+    shares = [night["coverage"] for night in nights if night["coverage"] is not None]
+    coverage = sum(shares) / len(shares) if shares else None
+    return (
+        percent(_pooled(nights, "cold")),
+        percent(_pooled(nights, "warm")),
+        f"{attempts:,}",
+        percent(coverage),
+    )
+
+
+def _pooled(nights: Sequence[dict[str, Any]], part: str) -> float | None:
     """The share over the attempts of all nights."""
     counted = [night[part] for night in nights if night[part]["attempts"]]
     total = sum(entry["attempts"] for entry in counted)

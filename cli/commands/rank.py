@@ -22,8 +22,19 @@ class RequestFileError(LeapError):
 @click.argument("request_file", metavar="REQUEST.json", type=click.File("rb"))
 @options.store
 @click.option("--stage", type=options.STAGE, help="Whose pointer and switches apply.")
+@click.option(
+    "--no-premium-filter",
+    is_flag=True,
+    help="Rank premium types that the job would not use well enough, too.",
+)
 @as_json
-def command(request_file: Any, store: LocalStore, stage: str | None, as_json: bool) -> None:
+def command(
+    request_file: Any,
+    store: LocalStore,
+    stage: str | None,
+    no_premium_filter: bool,
+    as_json: bool,
+) -> None:
     """Rank the candidates of REQUEST.json (- is standard input) by predicted samples per dollar.
 
     Without --stage the stage local answers and no switches apply. The exit code is 1 where the
@@ -38,7 +49,12 @@ def command(request_file: Any, store: LocalStore, stage: str | None, as_json: bo
         request = json.loads(request_file.read())
     except (ValueError, RecursionError) as fault:
         raise RequestFileError(f"{name} is not JSON: {fault}") from None
-    ranker = Ranker.from_store(Path(store.root), stage or "local", switched=stage is not None)
+    ranker = Ranker.from_store(
+        Path(store.root),
+        stage or "local",
+        switched=stage is not None,
+        premium_filter=not no_premium_filter,
+    )
     answer = ranker.rank(request)
     if as_json:
         print_json(answer)

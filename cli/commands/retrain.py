@@ -7,6 +7,7 @@ import click
 
 from cli import options
 from cli.console import as_json, out, percent, print_json, printable, spinner
+from functions.retrain.settings import Settings
 from leap_model.store import LocalStore
 
 
@@ -21,8 +22,17 @@ from leap_model.store import LocalStore
 @options.window_days
 @options.target
 @options.estimator
+@options.constants
+@options.processes
+@click.option(
+    "--gate-margin",
+    type=click.FloatRange(0, 1),
+    default=Settings().gate_margin,
+    show_default=True,
+    help="How far w20 may fall below the live model's on the same day.",
+)
 @click.option("--test-run", is_flag=True, help="Publish, but never point.")
-@click.option("--force", is_flag=True, help="Point even without an evaluation.")
+@click.option("--force", is_flag=True, help="Point without an evaluation or against the gate.")
 @as_json
 def command(
     store: LocalStore,
@@ -31,6 +41,9 @@ def command(
     window_days: int,
     target: str,
     estimator: str,
+    constants: dict[str, str],
+    processes: int | None,
+    gate_margin: float,
     test_run: bool,
     force: bool,
     as_json: bool,
@@ -39,11 +52,16 @@ def command(
 
     Example: leap retrain --store ./store --as-of 2026-01-31
     """
-    from functions.retrain.estimators import ESTIMATORS
     from functions.retrain.nightly import retrain
-    from functions.retrain.settings import Settings
 
-    settings = Settings(target=target, estimator=ESTIMATORS[estimator], window_days=window_days)
+    settings = options.settings_of(
+        estimator,
+        constants,
+        target=target,
+        window_days=window_days,
+        gate_margin=gate_margin,
+        processes=processes,
+    )
     with spinner("retrain") as watch:
         metrics = retrain(
             store,
@@ -74,6 +92,9 @@ def _print(metrics: dict[str, Any], store: LocalStore, stage: str) -> None:
         f"within 20 % {percent(evaluation['w20'])}, within 10 % {percent(evaluation['w10'])}, "
         f"median error {percent(evaluation['mdape'])}"
     )
+    live = metrics["live"]
+    if live is not None:
+        out.print(f"live {live['version']} on the same attempts: {_judged(live)}")
     for name, count in metrics["unknown_hardware"].items():
         out.print(printable(f"{count:,} attempts ran on {name}, unknown to the catalogue"))
     for key in metrics["skipped_objects"]:
@@ -86,3 +107,10 @@ def _print(metrics: dict[str, Any], store: LocalStore, stage: str) -> None:
         out.print(f"stage {stage} points at it")
     else:
         out.print(f"stage {stage} does not point at it: {metrics['reason']}")
+
+
+def _judged(live: dict[str, Any]) -> str:
+    evaluation = live["evaluation"]
+    if evaluation is None:
+        return f"not scored, {live['reason']}"
+    return f"within 20 % {percent(evaluation['w20'])}"

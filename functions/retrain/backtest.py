@@ -1,25 +1,29 @@
 """Nightly retrains replayed over the past, each scored on the days that followed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from functions.retrain.comparators import COMPARATORS, Night
-from functions.retrain.dataset import Raw, attempts_between, outcomes_before, read_raw
-from functions.retrain.evaluation import evaluate
+from functions.retrain.comparators import COMPARATORS, PARTIAL, Night
+from functions.retrain.dataset import Attempts, Records, read_records
+from functions.retrain.evaluation import evaluate, figures
 from functions.retrain.settings import Settings
-from functions.retrain.training import enough, train, visible_before
+from functions.retrain.training import enough, training_set, visible_before
 from functions.retrain.window import Window, evaluation_day
 from leap_model.catalogue import Catalogue
+from leap_model.columns import Floats
 from leap_model.history import family_hashes, history_as_of
 from leap_model.reading import partition_days
 from leap_model.store import Store
 from leap_model.stored_catalogue import stored_catalogue
 from leap_model.times import start_of
 
+MODEL = ""
+"""Stands for the estimator of the settings among the names of comparators."""
 SUMMARISED = ("w5", "w10", "w15", "w20", "mdape", "ratio")
 
 
@@ -54,60 +58,102 @@ def backtest(
         first = evaluation_day(date.max, days) - timedelta(days=plan.nights - 1)
     dates = [first + timedelta(days=night) for night in range(plan.nights)]
     start = Window.before(first, settings.window_days, ()).start
-    raw = read_raw(store, days, start, dates[-1] + timedelta(days=plan.horizon_days))
-    results: dict[str, list[dict[str, Any]]] = {name: [] for name in ("model", *plan.compare)}
+    end = dates[-1] + timedelta(days=plan.horizon_days)
+    records = read_records(store, days, start, end, catalogue, settings.target)
+    nights = []
     for as_of in dates:
         if watch is not None:
             watch(as_of.isoformat())
         window = Window.before(as_of, settings.window_days, days)
-        for name, evaluation in _night(raw, window, catalogue, settings, plan).items():
-            results[name].append(evaluation)
-    own = results.pop("model")
+        nights.append(_night(records, window, catalogue, settings, plan))
+    every = {name: [night.figures[name] for night in nights] for name in (MODEL, *plan.compare)}
+    own = _summary(every.pop(MODEL))
     return {
         "estimator": settings.estimator.name,
-        "nights": own,
-        "median": _median(own),
-        "comparators": {
-            name: {"nights": nights, "median": _median(nights)} for name, nights in results.items()
-        },
+        **own,
+        "comparators": {name: _summary(figures) for name, figures in every.items()},
+        "covered": _covered(nights, settings.estimator.name, plan.compare),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """One night: every method's figures on what it answered, and on what each partial method
+    answered."""
+
+    figures: Mapping[str, dict[str, Any]]
+    covered: Mapping[str, dict[str, dict[str, Any]]]
 
 
 def _night(
-    raw: Raw, window: Window, catalogue: Catalogue, settings: Settings, plan: Plan
-) -> dict[str, dict[str, Any]]:
-    """One night's evaluation of the model and of each comparator."""
+    records: Records, window: Window, catalogue: Catalogue, settings: Settings, plan: Plan
+) -> _Judged:
     as_of = window.end
     end = as_of + timedelta(days=plan.horizon_days)
-    training = enough(
-        attempts_between(raw, window.start, as_of, catalogue).usable(), window, settings
-    )
-    known = outcomes_before(raw, start_of(as_of))
-    trained = train(training, known, catalogue, settings.estimator, settings.seed)
+    training = enough(records.attempts_between(window.start, as_of).usable(), window, settings)
+    known = records.outcomes_before(start_of(as_of))
+    rows = training_set(training, known, catalogue, settings.target)
 
-    later = attempts_between(raw, as_of, end, catalogue).usable()
-    visible = outcomes_before(raw, start_of(end)) if plan.online_history else known
+    later = records.attempts_between(as_of, end).usable()
+    visible = records.outcomes_before(start_of(end)) if plan.online_history else known
     before = visible_before(later.jobs, None if plan.online_history else start_of(as_of))
     families = family_hashes(later.jobs.family)
     history = history_as_of(visible, families, before)
-    predicted = trained.predict(later.jobs, history, catalogue)
-    night = Night(
-        training, visible, catalogue, settings, later, families, before, history, predicted
-    )
+    night = Night(training, rows, visible, catalogue, settings, later, families, before, history)
+    own = night.predicted_by(settings.estimator, rows, history)
+    predicted = {MODEL: own} | {name: COMPARATORS[name](night, own) for name in plan.compare}
     header = {
         "as_of": as_of.isoformat(),
-        "rows": trained.rows,
+        "rows": len(training),
         "from": as_of.isoformat(),
         "to": (end - timedelta(days=1)).isoformat(),
     }
-    every = {"model": predicted} | {name: COMPARATORS[name](night) for name in plan.compare}
     cold = history.runs == 0
-    return {name: {**header, **evaluate(later, values, cold)} for name, values in every.items()}
+    return _Judged(
+        {name: header | _evaluated(later, values, cold) for name, values in predicted.items()},
+        {
+            partial: {
+                name: {"as_of": header["as_of"], **_on(later, values, ~np.isnan(answers))}
+                for name, values in predicted.items()
+            }
+            for partial, answers in predicted.items()
+            if partial in PARTIAL
+        },
+    )
 
 
-def _median(nights: Sequence[dict[str, Any]]) -> dict[str, float | None]:
-    def median(name: str) -> float | None:
-        known = [night[name] for night in nights if night[name] is not None]
-        return float(np.median(known)) if known else None
+def _evaluated(later: Attempts, predicted: Floats, cold: NDArray[np.bool_]) -> dict[str, Any]:
+    """The figures on the attempts that the method has an answer for, and their share."""
+    answered = np.flatnonzero(~np.isnan(predicted))
+    return {
+        **evaluate(later.take(answered), predicted[answered], cold[answered]),
+        "coverage": len(answered) / len(later) if len(later) else None,
+    }
 
-    return {name: median(name) for name in SUMMARISED}
+
+def _on(later: Attempts, predicted: Floats, chosen: NDArray[np.bool_]) -> dict[str, Any]:
+    both = chosen & ~np.isnan(predicted)
+    return {"attempts": int(both.sum()), **figures(later.measured[both], predicted[both])}
+
+
+def _covered(nights: Sequence[_Judged], model: str, compare: Sequence[str]) -> dict[str, Any]:
+    """Every method on just the attempts that each partial method has an answer for."""
+    return {
+        partial: {
+            model if name == MODEL else name: _summary(
+                [night.covered[partial][name] for night in nights]
+            )
+            for name in (MODEL, *compare)
+        }
+        for partial in compare
+        if partial in PARTIAL
+    }
+
+
+def _summary(nights: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {"nights": list(nights), "median": {name: _median(nights, name) for name in SUMMARISED}}
+
+
+def _median(nights: Sequence[dict[str, Any]], name: str) -> float | None:
+    known = [night[name] for night in nights if night[name] is not None]
+    return float(np.median(known)) if known else None

@@ -1,27 +1,32 @@
 """What a model is compared with, on the same nights and the same attempts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from functions.retrain.dataset import Attempts
+from functions.retrain.learning.estimator import Estimator, TrainingSet
+from functions.retrain.learning.presets import ESTIMATORS
 from functions.retrain.settings import Settings
-from functions.retrain.training import train
+from functions.retrain.training import training_set
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats, Ints
+from leap_model.features import raw_columns
 from leap_model.history import Hashes, History, Outcomes, no_history
 
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """What a comparator may look at: the night's training rows and outcomes, and the jobs.
+    """What a method may look at: the night's training rows and outcomes, and the jobs.
 
     With online history `outcomes` reach past the night; `before` says how far for each job.
     """
 
     training: Attempts
+    rows: TrainingSet
+    """The same attempts as features."""
     outcomes: Outcomes
     catalogue: Catalogue
     settings: Settings
@@ -30,35 +35,37 @@ class Night:
     before: Ints
     """(n,) each job sees only attempts that completed before this moment."""
     history: History
-    predicted: Floats
-    """(n,) what the model that is compared says."""
+
+    def predicted_by(self, estimator: Estimator, rows: TrainingSet, history: History) -> Floats:
+        """(n,) what an estimator, fitted on the training rows, says of the jobs."""
+        model = estimator.fit(rows, self.settings.seed, self.settings.processes).model
+        raw = raw_columns(self.jobs.jobs, history, self.catalogue)
+        matrix = rows.schema.encode(raw, len(self.jobs))
+        return self.settings.target.of_log(model.predict(matrix))
 
 
-def without_history(night: Night) -> Floats:
+Comparator: TypeAlias = Callable[[Night, Floats], Floats]
+"""From a night and the model's own predictions to (n,) predictions, NaN for no answer."""
+
+
+def without_history(night: Night, model: Floats) -> Floats:
     """The same estimator on the same rows, without the history columns."""
-    trained = train(
-        night.training,
-        night.outcomes,
-        night.catalogue,
-        night.settings.estimator,
-        night.settings.seed,
-        with_history=False,
+    rows = training_set(
+        night.training, night.outcomes, night.catalogue, night.settings.target, with_history=False
     )
-    nothing = no_history(len(night.jobs))
-    return trained.predict(night.jobs.jobs, nothing, night.catalogue)
+    return night.predicted_by(night.settings.estimator, rows, no_history(len(night.jobs)))
 
 
-def family_median_else_model(night: Night) -> Floats:
-    """The median of the family's earlier attempts where there are any, else the model."""
-    median = family_median(night.outcomes, night.families, night.before)
-    return np.where(np.isnan(median), night.predicted, median)
+def family_median(night: Night, model: Floats) -> Floats:
+    """The median of what the family completed before each job's moment."""
+    return family_medians(night.outcomes, night.families, night.before)
 
 
-def family_median(outcomes: Outcomes, families: Hashes, before: Ints) -> Floats:
-    """(n,) median throughput of what each family completed before each moment, NaN for nothing."""
+def family_medians(outcomes: Outcomes, families: Hashes, before: Ints) -> Floats:
+    """(n,) median target of what each family completed before each moment, NaN for nothing."""
     order = np.lexsort((outcomes.completed_at, outcomes.family))
     family, completed = outcomes.family[order], outcomes.completed_at[order]
-    values = np.exp(outcomes.log_throughput[order])
+    values = np.exp(outcomes.log_value[order])
     pairs = np.stack([families, before.astype(np.uint64)])
     asked, which = np.unique(pairs, axis=1, return_inverse=True)
     medians = np.full(asked.shape[1], np.nan)
@@ -70,9 +77,47 @@ def family_median(outcomes: Outcomes, families: Hashes, before: Ints) -> Floats:
     return medians[which.ravel()]
 
 
-Comparator: TypeAlias = Callable[[Night], Floats]
+def family_median_else_model(night: Night, model: Floats) -> Floats:
+    """The family's median where there is one, else the model."""
+    median = family_median(night, model)
+    return np.where(np.isnan(median), model, median)
+
+
+def lookup_table(night: Night, model: Floats) -> Floats:
+    """The median of the training attempts of the same model type, hardware type, hosts and batch
+    size: the table that a careful team would keep by hand."""
+    measured: dict[tuple[object, ...], list[float]] = {}
+    for key, value in zip(_keys(night.training), night.training.measured, strict=True):
+        measured.setdefault(key, []).append(value)
+    table = {key: float(np.median(values)) for key, values in measured.items()}
+    return np.array([table.get(key, np.nan) for key in _keys(night.jobs)], np.float64)
+
+
+def _keys(attempts: Attempts) -> Iterable[tuple[object, ...]]:
+    jobs = attempts.jobs
+    models, types = jobs.model_type, jobs.hardware_type
+    columns = (models.codes, types.codes, jobs.num_trainers, jobs.batch_size)
+    for model, hardware, hosts, batch in zip(*(c.tolist() for c in columns), strict=True):
+        yield models.values[model], types.values[hardware], hosts, batch
+
+
+def _estimated(name: str) -> Comparator:
+    def comparator(night: Night, model: Floats) -> Floats:
+        if ESTIMATORS[name].settings() == night.settings.estimator.settings():
+            return model
+        return night.predicted_by(ESTIMATORS[name], night.rows, night.history)
+
+    return comparator
+
 
 COMPARATORS: Mapping[str, Comparator] = {
+    **{name: _estimated(name) for name in ESTIMATORS},
     "without-history": without_history,
+    "family-median": family_median,
     "family-median-else-model": family_median_else_model,
+    "lookup-table": lookup_table,
 }
+
+PARTIAL = ("family-median", "lookup-table")
+"""Those that have no answer for some jobs. The others are also scored on just the jobs that each
+of these answers, which is how the publication compares itself with a lookup table."""

@@ -15,9 +15,9 @@ from leap_model.columns import Floats, Ints, Jobs
 from leap_model.family import family_of
 from leap_model.features.hardware import Hardware
 from leap_model.history import Outcomes, family_hashes
-from leap_model.limits import LEAST_THROUGHPUT
 from leap_model.reading import IDENTITY, distinct, read_days
 from leap_model.store import Store
+from leap_model.targets import Target
 from leap_model.times import start_of
 
 _LONGEST_S = 100 * 365.25 * 24 * 3600
@@ -25,8 +25,7 @@ _LONGEST_S = 100 * 365.25 * 24 * 3600
 
 _NAMES = ["job_name", "job_family"]
 """Columns that become the one column `family` as they are read."""
-HISTORY_COLUMNS = (*IDENTITY, "throughput")
-JOB_COLUMNS = (
+_JOB = (
     "model_type",
     "hardware_type",
     "num_trainers",
@@ -44,13 +43,13 @@ JOB_COLUMNS = (
 class Attempts:
     """n attempts as columns.
 
-    `throughput` (n,) samples per second, NaN where not usable; `completed_at` (n,) int64
+    `measured` (n,) the target in its own unit, NaN where not usable; `completed_at` (n,) int64
     microseconds; `accelerator_hours` (n,) NaN where duration or accelerators are unknown.
     """
 
     jobs: Jobs
     completed_at: Ints
-    throughput: Floats
+    measured: Floats
     accelerator_hours: Floats
 
     def __len__(self) -> int:
@@ -61,67 +60,81 @@ class Attempts:
         return Attempts(
             self.jobs.take(rows),
             self.completed_at[rows],
-            self.throughput[rows],
+            self.measured[rows],
             self.accelerator_hours[rows],
         )
 
     def usable(self) -> "Attempts":
-        """The attempts whose throughput is a measurement."""
-        return self.take(np.flatnonzero(~np.isnan(self.throughput)))
+        """The attempts whose target was measured."""
+        return self.take(np.flatnonzero(~np.isnan(self.measured)))
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
-    """What lies in the store for a span of days, not yet told apart by attempt id."""
+class Records:
+    """What lies in the store for a span of days, not yet told apart by attempt id.
 
-    table: pa.Table
-    """History and job columns, for the days that train and evaluate."""
+    Made once; any number of nights take their attempts and outcomes from it.
+    """
+
+    target: Target
+    light: pa.Table
+    """Identity, target and family of each record of the days that train and evaluate."""
     older: pa.Table
-    """The history columns only, for every day before those."""
+    """The same for every day before those."""
+    attempts: Attempts
+    """Each record of `light`, in its order."""
     skipped: tuple[str, ...]
 
+    def outcomes_before(self, moment: int) -> Outcomes:
+        """Every usable measurement that completed before a moment, each attempt once."""
+        table = distinct(_completed(pa.concat_tables([self.older, self.light]), None, moment))
+        measured = self.target.usable(floats_of(table[self.target.name]))
+        kept = ~np.isnan(measured)
+        return Outcomes(
+            family_hashes(labels_of(table["family"]))[kept],
+            times_of(table["completed_at"])[kept],
+            np.log(measured[kept]),
+        )
 
-def read_raw(store: Store, days: Mapping[date, Sequence[str]], start: date, end: date) -> Raw:
+    def attempts_between(
+        self, start: date, end: date, known_before: date | None = None
+    ) -> Attempts:
+        """The attempts that completed from `start` up to, not including, `end`, by their own time.
+
+        Rows are ordered by attempt id. An attempt that completed again from `end` on, before
+        `known_before` (by default `end`), is not among them: its last record is elsewhere.
+        """
+        numbered = self.light.append_column("row", pa.array(np.arange(len(self.light))))
+        known = distinct(_completed(numbered, None, start_of(known_before or end)))
+        held = _completed(known, start_of(start), start_of(end))
+        return self.attempts.take(held["row"].to_numpy())
+
+
+def read_records(
+    store: Store,
+    days: Mapping[date, Sequence[str]],
+    start: date,
+    end: date,
+    catalogue: Catalogue,
+    target: Target,
+) -> Records:
     """Read the days from `start` up to, not including, `end`, and the history before them.
 
     `days` are the store's, as `partition_days` lists them.
     """
     window = [(day, keys) for day, keys in days.items() if start <= day < end]
     before = [(day, keys) for day, keys in days.items() if day < start]
-    recent = read_days(store, window, (*HISTORY_COLUMNS, *_NAMES, *JOB_COLUMNS)).whole()
-    older = read_days(store, before, (*HISTORY_COLUMNS, *_NAMES)).whole()
+    needed = (*IDENTITY, target.name, *_NAMES)
+    recent = read_days(store, window, (*needed, *_JOB)).whole()
+    older = read_days(store, before, needed).whole()
+    table = _with_family(recent.table)
+    light = table.select([*IDENTITY, target.name, "family"])
+    attempts = _attempts(table, catalogue, target)
     skipped = (*recent.skipped, *older.skipped)
-    return Raw(_with_family(recent.table), _with_family(older.table), skipped)
+    return Records(target, light, _with_family(older.table), attempts, skipped)
 
 
-def outcomes_before(raw: Raw, moment: int) -> Outcomes:
-    """Every usable measurement that completed before a moment, each attempt once."""
-    light = raw.table.select(raw.older.column_names)
-    first = np.iinfo(np.int64).min
-    table = distinct(_completed(pa.concat_tables([raw.older, light]), first, moment))
-    throughput = usable_throughput(table["throughput"])
-    kept = ~np.isnan(throughput)
-    return Outcomes(
-        family_hashes(labels_of(table["family"]))[kept],
-        times_of(table["completed_at"])[kept],
-        np.log(throughput[kept]),
-    )
-
-
-def attempts_between(
-    raw: Raw, start: date, end: date, catalogue: Catalogue, known_before: date | None = None
-) -> Attempts:
-    """The attempts that completed from `start` up to, not including, `end`, by their own time.
-
-    Rows are ordered by attempt id. An attempt that completed again from `end` on, before
-    `known_before` (by default `end`), is not among them: its last record is elsewhere.
-    """
-    first = np.iinfo(np.int64).min
-    known = distinct(_completed(raw.table, first, start_of(known_before or end)))
-    return attempts_of(_completed(known, start_of(start), start_of(end)), catalogue)
-
-
-def attempts_of(table: pa.Table, catalogue: Catalogue) -> Attempts:
+def _attempts(table: pa.Table, catalogue: Catalogue, target: Target) -> Attempts:
     """Turn a table of attempts into columns."""
     completed = times_of(table["completed_at"])
     duration = floats_of(table["duration_s"])
@@ -140,14 +153,8 @@ def attempts_of(table: pa.Table, catalogue: Catalogue) -> Attempts:
     accelerators = jobs.accelerators_per_host
     known = Hardware(jobs, catalogue).specification("accelerators_per_host")
     accelerators = np.where(np.isnan(accelerators), known, accelerators) * jobs.num_trainers
-    throughput = usable_throughput(table["throughput"])
-    return Attempts(jobs, completed, throughput, accelerators * duration / 3600)
-
-
-def usable_throughput(column: pa.ChunkedArray) -> Floats:
-    """(n,) samples per second; NaN for missing, zero, negative and non-finite ones."""
-    values = floats_of(column)
-    return np.where((values >= LEAST_THROUGHPUT) & (values < np.inf), values, np.nan)
+    measured = target.usable(floats_of(table[target.name]))
+    return Attempts(jobs, completed, measured, accelerators * duration / 3600)
 
 
 def _with_family(table: pa.Table) -> pa.Table:
@@ -186,6 +193,7 @@ def _canonical(catalogue: Catalogue) -> Callable[[str], str]:
     return canonical
 
 
-def _completed(table: pa.Table, start: int, end: int) -> pa.Table:
+def _completed(table: pa.Table, start: int | None, end: int) -> pa.Table:
+    """The rows that completed from `start` (None: ever) up to, not including, `end`."""
     times = times_of(table["completed_at"])
-    return table.filter(pa.array((times >= start) & (times < end)))
+    return table.filter(pa.array((times < end) & (start is None or times >= start)))

@@ -9,26 +9,26 @@ from functions.retrain.dataset import Attempts
 from leap_model.columns import Floats, Labels
 
 BANDS = (5, 10, 15, 20)
-"""Percent of the measured throughput."""
+"""Percent of what was measured."""
 
 
 def evaluate(attempts: Attempts, predicted: Floats, cold: NDArray[np.bool_]) -> dict[str, Any]:
-    """The figures of contract section 6 for n attempts with usable throughputs.
+    """The figures of contract section 6 for n attempts whose target was measured.
 
     Parameters
     ----------
     attempts : Attempts
         n measured attempts.
     predicted : (n,)
-        Samples per second.
+        The target in its own unit.
     cold : (n,) bool
         Whether the family had no history when the attempt was launched.
     """
-    relative = np.abs(predicted / attempts.throughput - 1)
+    relative = np.abs(predicted / attempts.measured - 1)
     within = relative <= 0.20
     return {
         "attempts": len(attempts),
-        **figures(attempts.throughput, predicted),
+        **figures(attempts.measured, predicted),
         "w20_by_gpu_hours": _weighted(within, attempts.accelerator_hours),
         "cold": {"attempts": int(cold.sum()), "w20": share(within[cold])},
         "warm": {"attempts": int((~cold).sum()), "w20": share(within[~cold])},
@@ -40,7 +40,7 @@ def evaluate(attempts: Attempts, predicted: Floats, cold: NDArray[np.bool_]) -> 
 
 def figures(measured: Floats, predicted: Floats) -> dict[str, float | None]:
     """w5 to w20 (shares within ±5 to ±20 % of measured), mdape (median of |predicted ÷ measured
-    − 1|) and ratio (median of predicted ÷ measured) of (n,) throughputs; null for none."""
+    − 1|) and ratio (median of predicted ÷ measured) of (n,) values; null for none."""
     ratio = predicted / measured
     relative = np.abs(ratio - 1)
     some = len(measured) > 0

@@ -7,22 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from functions.retrain.dataset import Attempts, Raw, attempts_between, outcomes_before, read_raw
+from functions.retrain.dataset import Attempts, Records, read_records
 from functions.retrain.evaluation import evaluate
+from functions.retrain.live import score_live
+from functions.retrain.pointing import point, why_not
 from functions.retrain.reports import write_reports
 from functions.retrain.settings import Settings
 from functions.retrain.stages import Stages, peak_memory_mb
 from functions.retrain.training import Trained, enough, history_at_launch, train
 from functions.retrain.window import Window, evaluation_day
-from leap_model.artifact import Artifact, Packed, pack, publish
+from leap_model.artifact import Artifact, pack, publish
 from leap_model.catalogue import Catalogue
-from leap_model.errors import ConflictError
 from leap_model.history import Outcomes, snapshot_as_of
-from leap_model.pointer import Pointer, read_pointer, write_pointer
+from leap_model.pointer import read_pointer
 from leap_model.reading import partition_days
 from leap_model.store import Store
 from leap_model.stored_catalogue import stored_catalogue
-from leap_model.times import format_time, now_us, start_of
+from leap_model.times import start_of
 
 
 def retrain(
@@ -48,7 +49,7 @@ def retrain(
     test_run : bool
         Publish, but never point.
     force : bool
-        Point even without an evaluation.
+        Point even without an evaluation, against the gate, or at a version rolled back from.
     watch : callable, optional
         Told the name of each stage as it begins.
 
@@ -63,32 +64,33 @@ def retrain(
         Nothing was published; the pointer is where it was.
     """
     stages = Stages(watch)
+    target = settings.target
     with stages("read"):
         catalogue = stored_catalogue(store)
-        raw, window, day = _read(store, as_of, settings)
-        attempts = attempts_between(raw, window.start, window.end, catalogue, known_before=as_of)
-        outcomes = outcomes_before(raw, start_of(as_of))
+        records, window, day = _read(store, as_of, catalogue, settings)
+        attempts = records.attempts_between(window.start, window.end, known_before=as_of)
+        held_out = records.attempts_between(day, day + timedelta(days=1)).usable()
+        outcomes = records.outcomes_before(start_of(as_of))
     usable = enough(attempts.usable(), window, settings)
     with stages("train"):
-        trained = train(usable, outcomes, catalogue, settings.estimator, settings.seed)
+        trained = train(usable, outcomes, catalogue, settings)
     with stages("evaluate"):
-        held_out = attempts_between(raw, day, day + timedelta(days=1), catalogue).usable()
-        evaluation = {
-            "from": day.isoformat(),
-            "to": day.isoformat(),
-            **score(trained, held_out, outcomes, catalogue, latest=start_of(day)),
-        }
+        shown = {"from": day.isoformat(), "to": day.isoformat()}
+        evaluation = shown | score(trained, held_out, outcomes, catalogue, latest=start_of(day))
+    with stages("score live"):
+        current, _ = read_pointer(store, stage, target.name)
+        live = score_live(store, current, day, held_out, outcomes)
     with stages("publish"):
         packed = pack(_artifact(trained, outcomes, catalogue, as_of, window, settings))
-        uri = f"models/{settings.target}/{packed.version}"
+        uri = f"models/{target.name}/{packed.version}"
         publish(store, uri, packed)
-    reason = _why_not(evaluation, test_run, force)
+    reason = why_not(evaluation, live, settings.gate_margin, test_run, force)
     if reason is None:
         with stages("point"):
-            reason = _point(store, stage, settings.target, packed, uri, as_of)
+            reason = point(store, stage, target.name, packed, uri, as_of, force=force)
     metrics = {
         "version": packed.version,
-        "target": settings.target,
+        "target": target.name,
         "estimator": settings.estimator.name,
         "as_of": as_of.isoformat(),
         "window": window.to_json(),
@@ -98,30 +100,35 @@ def retrain(
         "pointed": reason is None,
         "reason": reason,
         "seconds": stages.seconds,
-        "peak_memory_mb": peak_memory_mb(),
+        "peak_memory_mb": round(peak_memory_mb() + trained.fitted.workers_mb, 1),
         "manifest_sha256": packed.manifest_sha256,
-        "attempts": {"read": len(attempts), "unusable_throughput": len(attempts) - len(usable)},
+        "live": None if live is None else live.to_json(),
+        "learning": dict(trained.fitted.notes),
+        "attempts": {"read": len(attempts), "unusable": len(attempts) - len(usable)},
         "unknown_hardware": _unknown(attempts, catalogue),
-        "skipped_objects": list(raw.skipped),
+        "skipped_objects": list(records.skipped),
     }
-    write_reports(store, settings.target, packed.version, metrics)
+    write_reports(store, target.name, packed.version, metrics)
     return metrics
 
 
 def score(
     trained: Trained, attempts: Attempts, outcomes: Outcomes, catalogue: Catalogue, latest: int
 ) -> dict[str, Any]:
-    """The model's figures on attempts with usable throughputs, with history up to `latest`."""
+    """The model's figures on attempts with usable measurements, with history up to `latest`."""
     history = history_at_launch(attempts.jobs, outcomes, latest)
     predicted = trained.predict(attempts.jobs, history, catalogue)
     return evaluate(attempts, predicted, cold=history.runs == 0)
 
 
-def _read(store: Store, as_of: date, settings: Settings) -> tuple[Raw, Window, date]:
+def _read(
+    store: Store, as_of: date, catalogue: Catalogue, settings: Settings
+) -> tuple[Records, Window, date]:
     days = partition_days(store)
     day = evaluation_day(as_of, days)
     window = Window.before(day, settings.window_days, days)
-    return read_raw(store, days, window.start, as_of), window, day
+    records = read_records(store, days, window.start, as_of, catalogue, settings.target)
+    return records, window, day
 
 
 def _artifact(
@@ -133,7 +140,7 @@ def _artifact(
     settings: Settings,
 ) -> Artifact:
     training = {
-        "target": settings.target,
+        "target": settings.target.name,
         "as_of": as_of.isoformat(),
         "window": window.to_json(),
         "estimator": dict(settings.estimator.settings()),
@@ -144,34 +151,7 @@ def _artifact(
         "versions": {name: installed(name) for name in ("leap", "numpy", "scikit-learn")},
     }
     snapshot = snapshot_as_of(outcomes, start_of(as_of))
-    return Artifact(trained.model, trained.schema, catalogue, snapshot, training)
-
-
-def _why_not(evaluation: dict[str, Any], test_run: bool, force: bool) -> str | None:
-    if test_run:
-        return "a test run never points"
-    if not evaluation["attempts"] and not force:
-        return f"{evaluation['from']} has no usable attempt to evaluate on; --force points anyway"
-    return None
-
-
-def _point(
-    store: Store, stage: str, target: str, packed: Packed, uri: str, as_of: date
-) -> str | None:
-    """Move the pointer forward; None, or why it stays."""
-    current, etag = read_pointer(store, stage, target)
-    if current is not None and current.as_of > as_of.isoformat():
-        return f"the stage points at a newer model, of {current.as_of}"
-    if current is not None and current.manifest_sha256 == packed.manifest_sha256:
-        return None
-    pointer = Pointer(
-        packed.version, uri, packed.manifest_sha256, as_of.isoformat(), format_time(now_us())
-    )
-    try:
-        write_pointer(store, stage, target, pointer, etag)
-    except ConflictError:
-        return "another run moved the pointer at the same time"
-    return None
+    return Artifact(trained.fitted.model, trained.schema, catalogue, snapshot, training)
 
 
 def _unknown(attempts: Attempts, catalogue: Catalogue) -> dict[str, int]:

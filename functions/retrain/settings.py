@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from functions.retrain.estimators import ESTIMATORS, Estimator
+from functions.retrain.learning.estimator import Estimator
+from functions.retrain.learning.presets import ESTIMATORS
 from leap_model.limits import MIN_HARDWARE_ROWS
-
-TARGETS = ("throughput",)
+from leap_model.targets import TARGETS, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +14,16 @@ class Settings:
 
     `window_days` days train. Fewer than `min_rows` usable attempts, or attempts on fewer than
     `min_days` days, train nothing: a model of a handful of rows would rank all the same.
+    A model whose w20 is more than `gate_margin` below that of the live one is not pointed at.
+    `processes` (default: one a core) decides only how long it takes.
     """
 
-    target: str = "throughput"
+    target: Target = TARGETS["throughput"]
     estimator: Estimator = field(default_factory=lambda: ESTIMATORS["single"])
     window_days: int = 30
     min_rows: int = 200
     min_days: int = 2
     min_hardware_rows: int = MIN_HARDWARE_ROWS
+    gate_margin: float = 0.03
     seed: int = 0
+    processes: int | None = None

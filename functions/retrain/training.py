@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from functions.retrain.dataset import Attempts
-from functions.retrain.estimators import Estimator
+from functions.retrain.learning.estimator import Fitted, TrainingSet
 from functions.retrain.settings import Settings
 from functions.retrain.window import Window
 from leap_model.catalogue import Catalogue
@@ -16,22 +16,23 @@ from leap_model.features import Schema, raw_columns
 from leap_model.features.schema import fit_schema
 from leap_model.history import History, Outcomes, cutoffs, family_hashes, history_as_of
 from leap_model.limits import DAY_US
-from leap_model.model import Model
 from leap_model.prediction import predict
+from leap_model.targets import Target
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
     """A model with what it needs to read a job."""
 
-    model: Model
+    target: Target
+    fitted: Fitted
     schema: Schema
     hardware_rows: Mapping[str, int]
     rows: int
 
     def predict(self, jobs: Jobs, history: History, catalogue: Catalogue) -> Floats:
-        """(n,) predicted samples per second."""
-        return predict(self.model, self.schema, jobs, history, catalogue)
+        """(n,) the target of n jobs, in its own unit."""
+        return predict(self.target, self.fitted.model, self.schema, jobs, history, catalogue)
 
 
 def enough(usable: Attempts, window: Window, settings: Settings) -> Attempts:
@@ -46,34 +47,41 @@ def enough(usable: Attempts, window: Window, settings: Settings) -> Attempts:
     if len(usable) < settings.min_rows or days < settings.min_days:
         shown = window.to_json()
         raise TrainingError(
-            f"{len(usable):,} usable attempts on {days:,} days from {shown['from']} to "
-            f"{shown['to']}; training needs at least {settings.min_rows:,} on "
+            f"{len(usable):,} attempts with a usable {settings.target.name} on {days:,} days from "
+            f"{shown['from']} to {shown['to']}; training needs at least {settings.min_rows:,} on "
             f"{settings.min_days} days"
         )
     return usable
 
 
-def train(
+def training_set(
     attempts: Attempts,
     outcomes: Outcomes,
     catalogue: Catalogue,
-    estimator: Estimator,
-    seed: int,
+    target: Target,
     *,
     with_history: bool = True,
-) -> Trained:
-    """Fit on attempts that all have a usable throughput."""
+) -> TrainingSet:
+    """The features of attempts that all have a usable measurement, as each launch knew them."""
     history = history_at_launch(attempts.jobs, outcomes)
     raw = raw_columns(attempts.jobs, history, catalogue)
     if not with_history:
         raw = {name: values for name, values in raw.items() if not name.startswith("history.")}
     schema = fit_schema(raw, attempts.jobs)
     matrix = schema.encode(raw, len(attempts))
-    model = estimator.fit(matrix, np.log(attempts.throughput), schema, seed)
+    return TrainingSet(matrix, np.log(attempts.measured), schema, target.scale)
+
+
+def train(
+    attempts: Attempts, outcomes: Outcomes, catalogue: Catalogue, settings: Settings
+) -> Trained:
+    """Fit on attempts that all have a usable measurement."""
+    rows = training_set(attempts, outcomes, catalogue, settings.target)
+    fitted = settings.estimator.fit(rows, settings.seed, settings.processes)
     hardware = attempts.jobs.hardware_type
     counts = np.bincount(hardware.codes, minlength=len(hardware.values))
-    rows = {name: int(n) for name, n in sorted(zip(hardware.values, counts, strict=True)) if n}
-    return Trained(model, schema, rows, len(attempts))
+    by_type = {name: int(n) for name, n in sorted(zip(hardware.values, counts, strict=True)) if n}
+    return Trained(settings.target, fitted, rows.schema, by_type, len(attempts))
 
 
 def history_at_launch(jobs: Jobs, outcomes: Outcomes, latest: int | None = None) -> History:

@@ -28,6 +28,7 @@ from leap_model.features import Schema
 from leap_model.history import History, Snapshot
 from leap_model.model import Model
 from leap_model.store import Store, checked_key
+from leap_model.targets import TARGETS, Target
 from leap_model.trees import DTYPES, Array, checked_forest
 
 FORMAT_VERSION = 1
@@ -55,6 +56,11 @@ class Artifact:
     catalogue: Catalogue
     snapshot: Snapshot
     training: Mapping[str, Any]
+
+    @property
+    def target(self) -> Target:
+        """What the model predicts."""
+        return TARGETS[self.training["target"]]
 
     def hardware_rows(self, hardware_type: str) -> int:
         """Training rows of a type."""
@@ -194,6 +200,8 @@ def _open(folder: Path, files: set[str]) -> Artifact:
         return open_memmap(folder / name, mode="r").view(np.ndarray)
 
     training = document("training.json")
+    if training["target"] not in TARGETS:
+        raise ArtifactError(f"the artifact predicts {training['target']}, which nothing here reads")
     for rows in training["hardware_rows"].values():
         int(rows)  # what a ranking will count on must be a number now
     if training["family_rules_version"] != family.RULES_VERSION:

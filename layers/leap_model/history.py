@@ -25,7 +25,7 @@ _LONG = 64
 class History:
     """History of n families. All (n,); without an earlier attempt `runs` is 0, the rest NaN.
 
-    `last`, `mean` and `std` are of the natural log of throughput in samples per second;
+    `last`, `mean` and `std` are of the natural log of the target in its own unit;
     `std` divides by the number of runs (0 for a single one). `last_completed_at` is in
     microseconds UTC, 0 where there is none.
     """
@@ -54,11 +54,11 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The measured attempts that history is made of: usable throughputs only. All (m,)."""
+    """The attempts that history is made of: those with a usable measurement. All (m,)."""
 
     family: Hashes
     completed_at: Ints
-    log_throughput: Floats
+    log_value: Floats
 
 
 def family_hashes(families: Labels) -> Hashes:
@@ -90,10 +90,10 @@ def history_as_of(outcomes: Outcomes, family: Hashes, before: Ints) -> History:
     History
         n rows, independent of the order of the outcomes.
     """
-    order = np.lexsort((outcomes.log_throughput, outcomes.completed_at, outcomes.family))
+    order = np.lexsort((outcomes.log_value, outcomes.completed_at, outcomes.family))
     families = outcomes.family[order]
     completed = outcomes.completed_at[order]
-    values = outcomes.log_throughput[order]
+    values = outcomes.log_value[order]
 
     end = _positions(families, completed, family, before)
     start = np.searchsorted(families, family, side="left")

@@ -28,6 +28,8 @@ MOST_AHEAD_US: Final = 24 * 3600 * 1_000_000
 """How far in the future `completed_at` may lie, in microseconds: clocks differ, time zones slip."""
 LEAST_THROUGHPUT: Final = 1e-9
 """Samples per second below which a throughput is no measurement (one sample in thirty years)."""
+LEAST_UTILIZATION: Final = 1e-6
+"""A share below it is no measurement."""
 
 # History.
 MOST_FAMILIES: Final = 250_000

@@ -57,6 +57,16 @@ class Model:
         ]
         return cls(forest.n_inputs, steps, {"regressor": forest})
 
+    @classmethod
+    def of_cascade(cls, classifier: Forest, experts: Mapping[str, Forest]) -> "Model":
+        """The expert whose class is likeliest: one an output of the classifier, in that order."""
+        steps: list[Mapping[str, Any]] = [
+            {"name": "scores", "op": "score", "forest": "classifier", "inputs": []},
+            {"name": "bin", "op": "argmax", "of": "scores"},
+            {"name": "prediction", "op": "select", "by": "bin", "forests": list(experts)},
+        ]
+        return cls(classifier.n_inputs, steps, {"classifier": classifier, **experts})
+
     def predict(self, matrix: Floats) -> Floats:
         """(n,) the prediction of each row of an (n, n_features) matrix."""
         results: dict[str, Floats] = {}

@@ -3,35 +3,49 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leap_model.columns import Floats
 from leap_model.request import Candidate
 
 
 def underused(
-    candidates: Sequence[Candidate], throughput: Floats, samples_per_dollar: Floats
-) -> list[bool]:
-    """Whether each candidate is a premium type that the job would not use well enough.
+    candidates: Sequence[Candidate],
+    throughput: Floats,
+    samples_per_dollar: Floats,
+    utilization: Floats,
+) -> NDArray[np.bool_]:
+    """(n,) whether each candidate is a premium type that the job would not use well enough.
 
-    Relative efficiency (contract section 4): throughput on the premium type over that on the
-    non-premium candidate with the most samples per dollar, over the ratio of their peak 16-bit
-    rates × accelerators × hosts. With nothing to compare with, or a peak unknown, a type stays.
+    What must reach the type's `premium_min_efficiency` (contract section 4) is the predicted
+    utilization, or where that is unknown (NaN) the relative efficiency.
+    """
+    relative = _relative_efficiency(candidates, throughput, samples_per_dollar)
+    efficiency = np.where(np.isnan(utilization), relative, utilization)
+    premium = np.array([candidate.hardware.premium for candidate in candidates], bool)
+    least = np.array([candidate.hardware.premium_min_efficiency for candidate in candidates])
+    return np.asarray(premium & (efficiency < least), np.bool_)
+
+
+def _relative_efficiency(
+    candidates: Sequence[Candidate], throughput: Floats, samples_per_dollar: Floats
+) -> Floats:
+    """(n,) throughput over that on the non-premium candidate with the most samples per dollar,
+    over the ratio of their peak 16-bit rates × accelerators × hosts.
+
+    NaN, which is below nothing, where there is nothing to compare with or a peak is unknown.
     """
     plain = [at for at, candidate in enumerate(candidates) if not candidate.hardware.premium]
     if not plain:
-        return [False] * len(candidates)
+        return np.full(len(candidates), np.nan)
     best = min(plain, key=lambda at: (-samples_per_dollar[at], candidates[at].id))
     peaks = np.array([_peak(candidate) for candidate in candidates])
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        efficiency = (throughput / throughput[best]) / (peaks / peaks[best])
-    return [
-        bool(candidate.hardware.premium and value < candidate.hardware.premium_min_efficiency)
-        for candidate, value in zip(candidates, efficiency, strict=True)
-    ]
+        return np.asarray((throughput / throughput[best]) / (peaks / peaks[best]), np.float64)
 
 
 def _peak(candidate: Candidate) -> float:
-    """16-bit tera-operations per second of the whole job, NaN where unknown: NaN < x is false."""
+    """16-bit tera-operations per second of the whole job, NaN where unknown."""
     known = candidate.hardware.specifications
     accelerators = candidate.accelerators_per_host or known.get("accelerators_per_host", np.nan)
     peak = known.get("peak_fp16_tflops", np.nan) * accelerators * candidate.num_trainers

@@ -25,8 +25,9 @@ _log = logging.getLogger(__name__)
 class Ranker:
     """Answers ranking requests from the model that a stage points at."""
 
-    def __init__(self, source: StageSource) -> None:
+    def __init__(self, source: StageSource, *, premium_filter: bool = True) -> None:
         self._source = source
+        self._premium_filter = premium_filter
 
     @classmethod
     def from_store(
@@ -35,6 +36,7 @@ class Ranker:
         stage: str = "local",
         *,
         switched: bool | None = None,
+        premium_filter: bool = True,
         cache_s: float = limits.POINTER_CACHE_S,
     ) -> Self:
         """A ranker over a store in a folder.
@@ -47,13 +49,15 @@ class Ranker:
             Whose pointer to follow.
         switched : bool, optional
             Whether the stage's switches apply; by default to every stage but `local`.
+        premium_filter : bool
+            Whether premium types that the job would not use well enough are left out.
         cache_s : float
             Seconds for which pointer and switches are not read again.
         """
         if switched is None:
             switched = stage != "local"
         source = StageSource(LocalStore(root), stage, switched=switched, cache_s=cache_s)
-        return cls(source)
+        return cls(source, premium_filter=premium_filter)
 
     def rank(self, request: Any) -> dict[str, Any]:
         """The answer of contract section 4; whatever fails, its preference is empty.
@@ -80,6 +84,5 @@ class Ranker:
             return answer(reason=NO_CANDIDATES)
         serving = self._source.current()
         if not serving.switches.is_on(parsed.job.model_type, parsed.job.family):
-            models = {"throughput": serving.version}
-            return answer(models=models, reason=SWITCHED_OFF)
-        return rank_with(serving.artifact, serving.version, parsed)
+            return answer(models=serving.versions(), reason=SWITCHED_OFF)
+        return rank_with(serving, parsed, premium_filter=self._premium_filter)

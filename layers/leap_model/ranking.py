@@ -5,103 +5,96 @@ from typing import Any
 
 import numpy as np
 
-from leap_model import limits
+from leap_model.admission import admitted, is_trained, lacks_features
 from leap_model.answer import ALL_EXCLUDED, MISSING_FEATURE, answer
 from leap_model.artifact import Artifact
-from leap_model.columns import Jobs, Labels, Objects
-from leap_model.history import family_hashes
+from leap_model.columns import Floats, Jobs, Labels, Objects
+from leap_model.history import Hashes, family_hashes
 from leap_model.prediction import predict
 from leap_model.premium import underused
-from leap_model.request import Candidate, Excluded, Request, parse_candidate
+from leap_model.request import Candidate, Excluded, Request
+from leap_model.source import Serving
 from leap_model.times import now_us
 
 
-def rank_with(artifact: Artifact, version: str, request: Request) -> dict[str, Any]:
-    """The answer to a valid request from one model.
+def rank_with(serving: Serving, request: Request, *, premium_filter: bool = True) -> dict[str, Any]:
+    """The answer to a valid request with candidates.
 
     Parameters
     ----------
-    artifact : Artifact
-        The throughput model.
-    version : str
-        Its name, repeated in the answer.
+    serving : Serving
+        The models; the answer repeats their versions.
     request : Request
-        As `parse_request` gave it, with candidates.
+        As `parse_request` gave it.
+    premium_filter : bool
+        Whether premium types that the job would not use well enough are left out.
     """
-    models = {str(artifact.training["target"]): version}
-    candidates, excluded = _admitted(artifact, request)
-    lacking = _lacks_features(artifact, request, candidates)
+    artifact = serving.throughput.artifact
+    candidates, excluded = admitted(artifact, request)
+    lacking = lacks_features(artifact, request, candidates)
     if lacking or not candidates:
         reason = MISSING_FEATURE if lacking else ALL_EXCLUDED
-        return answer(models=models, excluded=[e.to_json() for e in excluded], reason=reason)
+        shown = [entry.to_json() for entry in excluded]
+        return answer(models=serving.versions(), excluded=shown, reason=reason)
 
     jobs = _jobs(request, candidates)
-    history = artifact.snapshot.lookup(family_hashes(jobs.family))
-    throughput = predict(artifact.model, artifact.schema, jobs, history, artifact.catalogue)
+    families = family_hashes(jobs.family)
+    throughput, runs = _predict(artifact, jobs, families)
     costs = np.array([candidate.job_cost_per_hour for candidate in candidates])
     per_dollar = throughput * 3600.0 / costs
     if not (np.all(np.isfinite(throughput)) and np.all(np.isfinite(per_dollar))):
         raise FloatingPointError("a prediction is not finite")
+    utilization = _utilization(serving, request, candidates, jobs, families)
 
-    wasteful = underused(candidates, throughput, per_dollar)
+    wasteful = np.zeros(len(candidates), bool)
+    if premium_filter:
+        wasteful = underused(candidates, throughput, per_dollar, utilization)
     excluded += [
-        Excluded(candidate.id, candidate.hardware.hardware_type, "premium_underused")
-        for candidate, is_wasteful in zip(candidates, wasteful, strict=True)
-        if is_wasteful
+        Excluded(candidates[at].id, candidates[at].hardware.hardware_type, "premium_underused")
+        for at in np.flatnonzero(wasteful)
     ]
-    kept = [at for at in range(len(candidates)) if not wasteful[at]]
-    kept.sort(key=lambda at: (-per_dollar[at], candidates[at].id))
+    kept = sorted(np.flatnonzero(~wasteful), key=lambda at: (-per_dollar[at], candidates[at].id))
     return answer(
         preference=[
-            _entry(artifact, candidates[at], float(throughput[at]), float(per_dollar[at]))
+            _entry(
+                candidates[at],
+                float(throughput[at]),
+                float(per_dollar[at]),
+                float(utilization[at]),
+                is_trained(artifact, candidates[at]),
+            )
             for at in kept
         ],
         excluded=[entry.to_json() for entry in excluded],
-        models=models,
+        models=serving.versions(),
         reason=None if kept else ALL_EXCLUDED,
-        cold_start=bool(history.runs[0] == 0),
+        cold_start=bool(runs[0] == 0),
     )
 
 
-def _admitted(artifact: Artifact, request: Request) -> tuple[list[Candidate], list[Excluded]]:
-    """Candidates fit to be ranked, and the others with their reasons, in the request's order."""
-    admitted: dict[str, Candidate] = {}
-    excluded: list[Excluded] = []
-    seen: set[str] = set()
-    for value in request.candidates:
-        parsed = parse_candidate(value, request.job, artifact.catalogue)
-        if parsed.id is not None and parsed.id in seen:
-            name = parsed.hardware.hardware_type if isinstance(parsed, Candidate) else None
-            excluded.append(Excluded(parsed.id, name or parsed.id, "duplicate"))
-            continue
-        if parsed.id is not None:
-            seen.add(parsed.id)
-        if isinstance(parsed, Excluded):
-            excluded.append(parsed)
-        elif _trained(artifact, parsed) or request.allow_untrained:
-            admitted[parsed.id] = parsed
-        else:
-            name = parsed.hardware.hardware_type
-            excluded.append(Excluded(parsed.id, name, "untrained_hardware"))
-    return list(admitted.values()), excluded
+def _predict(artifact: Artifact, jobs: Jobs, families: Hashes) -> tuple[Floats, Floats]:
+    """(n,) the artifact's target for n jobs, and (n,) the earlier runs of their families."""
+    history = artifact.snapshot.lookup(families)
+    parts = (artifact.target, artifact.model, artifact.schema)
+    return predict(*parts, jobs, history, artifact.catalogue), history.runs
 
 
-def _trained(artifact: Artifact, candidate: Candidate) -> bool:
-    least = int(artifact.training.get("min_hardware_rows", limits.MIN_HARDWARE_ROWS))
-    return artifact.hardware_rows(candidate.hardware.hardware_type) >= least
-
-
-def _lacks_features(artifact: Artifact, request: Request, candidates: list[Candidate]) -> bool:
-    """Whether the request leaves out too much of what training nearly always had.
-
-    An entry counts as there if the job or any candidate has it.
-    """
-    required = artifact.schema.required
-    present = {f"architecture.{name}" for name in request.job.architecture}
-    for config in (request.job.config, *(candidate.config for candidate in candidates)):
-        present |= {f"config.{name}" for name, value in config.items() if value is not None}
-    missing = sum(name not in present for name in required)
-    return missing > limits.MOST_MISSING * len(required)
+def _utilization(
+    serving: Serving,
+    request: Request,
+    candidates: Sequence[Candidate],
+    jobs: Jobs,
+    families: Hashes,
+) -> Floats:
+    """(n,) predicted utilization, NaN where no model can speak about a candidate."""
+    unknown = np.full(len(candidates), np.nan)
+    if serving.utilization is None:
+        return unknown
+    artifact = serving.utilization.artifact
+    if lacks_features(artifact, request, candidates):
+        return unknown
+    trained = np.array([is_trained(artifact, candidate) for candidate in candidates])
+    return np.where(trained, _predict(artifact, jobs, families)[0], unknown)
 
 
 def _jobs(request: Request, candidates: Sequence[Candidate]) -> Jobs:
@@ -127,7 +120,7 @@ def _jobs(request: Request, candidates: Sequence[Candidate]) -> Jobs:
 
 
 def _entry(
-    artifact: Artifact, candidate: Candidate, throughput: float, per_dollar: float
+    candidate: Candidate, throughput: float, per_dollar: float, utilization: float, trained: bool
 ) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "id": candidate.id,
@@ -137,6 +130,8 @@ def _entry(
         "num_trainers": candidate.num_trainers,
         "samples_per_dollar": per_dollar,
     }
-    if not _trained(artifact, candidate):
+    if not np.isnan(utilization):
+        entry["utilization"] = utilization
+    if not trained:
         entry["extrapolated"] = True
     return entry

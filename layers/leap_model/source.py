@@ -11,23 +11,37 @@ from leap_model import limits
 from leap_model.artifact import Artifact, load
 from leap_model.errors import ModelUnavailableError
 from leap_model.pointer import read_pointer
-from leap_model.store import Store, checked_key
-from leap_model.switches import EVERYONE, NOBODY, Switches, parse_switches
+from leap_model.store import Store
+from leap_model.switches import EVERYONE, NOBODY, Switches, parse_switches, switches_key
+from leap_model.targets import TARGETS
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
-    """What a stage serves at one moment."""
+class Versioned:
+    """An artifact under the name that the pointer gives it."""
 
     version: str
     artifact: Artifact
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What a stage serves at one moment. `utilization` is None where that target has no model."""
+
+    throughput: Versioned
+    utilization: Versioned | None
     switches: Switches
+
+    def versions(self) -> dict[str, str]:
+        """The version of each target that has a model."""
+        models = {"throughput": self.throughput, "utilization": self.utilization}
+        return {target: model.version for target, model in models.items() if model is not None}
 
 
 class StageSource:
-    """The model that a stage points at, cached for `cache_s` seconds.
+    """The models that a stage points at, cached for `cache_s` seconds.
 
     A version that does not load leaves the last good one serving, and is tried again when the
     cache time is over; its failure is logged once.
@@ -50,9 +64,9 @@ class StageSource:
         self._clock = clock
         self._lock = threading.Lock()
         self._looked_at: float | None = None
-        self._model: tuple[str, Artifact] | None = None
+        self._models: dict[str, Versioned | None] = dict.fromkeys(TARGETS)
         self._switches = NOBODY
-        self._faults = {"model": "", "switches": ""}
+        self._faults = dict.fromkeys(("switches", *TARGETS), "")
 
     def current(self) -> Serving:
         """What the stage serves now.
@@ -67,16 +81,18 @@ class StageSource:
             if self._looked_at is None or now - self._looked_at >= self._cache_s:
                 self._looked_at = now
                 self._refresh()
-            if self._model is None:
-                raise ModelUnavailableError(self._faults["model"])
-            return Serving(*self._model, self._switches)
+            throughput = self._models["throughput"]
+            if throughput is None:
+                raise ModelUnavailableError(self._faults["throughput"])
+            return Serving(throughput, self._models["utilization"], self._switches)
 
     def _refresh(self) -> None:
         # Apart, so that switching off works while a model does not load, and the other way round.
         with self._keeping("switches"):
             self._switches = self._read_switches()
-        with self._keeping("model"):
-            self._model = self._read_model()
+        for target in TARGETS:
+            with self._keeping(target):
+                self._models[target] = self._read_model(target)
 
     @contextmanager
     def _keeping(self, part: str) -> Iterator[None]:
@@ -89,16 +105,21 @@ class StageSource:
                 _log.warning("%s of stage %s not refreshed: %s", part, self._stage, fault)
             self._faults[part] = str(fault)
 
-    def _read_model(self) -> tuple[str, Artifact]:
-        pointer, _ = read_pointer(self._store, self._stage, "throughput")
-        if pointer is None:
+    def _read_model(self, target: str) -> Versioned | None:
+        pointer, _ = read_pointer(self._store, self._stage, target)
+        if pointer is None and target == "throughput":
             raise ModelUnavailableError(f"the stage {self._stage} points at no model")
-        if self._model is not None and self._model[0] == pointer.version:
-            return self._model
-        return pointer.version, load(self._store.folder(pointer.uri), pointer.manifest_sha256)
+        if pointer is None:
+            return None
+        current = self._models[target]
+        if current is not None and current.version == pointer.version:
+            return current
+        artifact = load(self._store.folder(pointer.uri), pointer.manifest_sha256)
+        if artifact.target.name != target:
+            raise ModelUnavailableError(f"{pointer.version} predicts {artifact.target.name}")
+        return Versioned(pointer.version, artifact)
 
     def _read_switches(self) -> Switches:
         if not self._switched:
             return EVERYONE
-        key = checked_key(f"pointers/{self._stage}/switches.json")
-        return parse_switches(self._store.read(key))
+        return parse_switches(self._store.read(switches_key(self._stage)))

@@ -2,11 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from leap_model import fields
-from leap_model.errors import FieldError
+from leap_model.errors import FieldError, StoreError
+from leap_model.store import Store, checked_key, etag_of
 
 _DRAWS = 10_000
 
@@ -24,24 +26,111 @@ class Switches:
         draw = int.from_bytes(digest[:8], "big") % _DRAWS
         return draw < self.model_types.get(model_type, self.default) * (_DRAWS // 100)
 
+    def to_json(self) -> dict[str, Any]:
+        """The document of the contract."""
+        shares = {name: {"percent": share} for name, share in sorted(self.model_types.items())}
+        return {"default": {"percent": self.default}, "model_types": shares}
+
 
 EVERYONE = Switches(100.0, {})
 NOBODY = Switches(0.0, {})
 
 
+def switches_key(stage: str) -> str:
+    """Where a stage's switches lie."""
+    return checked_key(f"pointers/{stage}/switches.json")
+
+
 def parse_switches(content: bytes | None) -> Switches:
-    """The switches of a deployed stage; none, or a broken document, ranks nobody."""
+    """The switches that a ranker goes by; none, or a broken document, ranks nobody."""
     if content is None:
         return NOBODY
     try:
-        document = json.loads(content)
-        types = document.get("model_types", {})
-        return Switches(
-            _percent(document.get("default", {"percent": 0})),
-            {fields.text(name, "model_types"): _percent(entry) for name, entry in types.items()},
-        )
-    except (ValueError, AttributeError, TypeError, KeyError, FieldError, RecursionError):
+        return _parse(content)
+    except ValueError:
         return NOBODY
+
+
+def read_switches(store: Store, stage: str) -> tuple[Switches | None, str | None]:
+    """The stage's switches, and the tag that a write over them needs; both None without any.
+
+    Raises
+    ------
+    StoreError
+        They are there but broken.
+    """
+    key = switches_key(stage)
+    content = store.read(key)
+    if content is None:
+        return None, None
+    try:
+        return _parse(content), etag_of(content)
+    except ValueError as fault:
+        raise StoreError(f"{key} is broken, so the stage ranks nobody: {fault}") from None
+
+
+def write_switches(
+    store: Store,
+    stage: str,
+    default: float | None,
+    shares: Mapping[str, float],
+    unset: Iterable[str] = (),
+    *,
+    replace: bool = False,
+) -> Switches:
+    """Change what is named of a stage's switches, and give what they are now.
+
+    Parameters
+    ----------
+    store, stage : Store, str
+        Whose.
+    default : float, optional
+        Percent of the families of model types without a share; None leaves it.
+    shares : mapping
+        Percent by model type.
+    unset : iterable
+        Model types that follow the default again.
+    replace : bool
+        Start from nothing, also where what is set is broken.
+
+    Raises
+    ------
+    FieldError
+        A name or percentage breaks a rule; nothing was written.
+    StoreError
+        What is set is broken, or was changed by another writer at the same moment.
+    """
+    key = switches_key(stage)
+    if replace:
+        content = store.read(key)
+        current, etag = NOBODY, None if content is None else etag_of(content)
+    else:
+        known, etag = read_switches(store, stage)
+        current = known or NOBODY
+    kept = {name: share for name, share in current.model_types.items() if name not in set(unset)}
+    changed = Switches(
+        current.default if default is None else default, {**kept, **shares}
+    ).to_json()
+    content = (json.dumps(changed, indent=2) + "\n").encode()
+    switches = _of_document(changed)
+    store.replace(key, content, etag)
+    return switches
+
+
+def _parse(content: bytes) -> Switches:
+    """Raises ValueError with what is wrong."""
+    try:
+        return _of_document(json.loads(content))
+    except (AttributeError, TypeError, KeyError, FieldError, RecursionError) as fault:
+        raise ValueError(str(fault) or type(fault).__name__) from None
+
+
+def _of_document(document: Any) -> Switches:
+    types = document.get("model_types", {})
+    return Switches(
+        _percent(document.get("default", {"percent": 0})),
+        {fields.text(name, "model_types"): _percent(entry) for name, entry in types.items()},
+    )
 
 
 def _percent(entry: Mapping[str, object]) -> float:

@@ -123,6 +123,14 @@ class Forest:
         return np.where(missing, flags & MISSING_LEFT != 0, left)
 
 
+def constant_forest(n_inputs: int, value: float) -> Forest:
+    """A forest without trees: one output, the same for every row."""
+    arrays = {name: np.zeros(0, dtype) for name, dtype in DTYPES.items()}
+    arrays["baseline"] = np.array([value], DTYPES["baseline"])
+    arrays["sets"] = np.zeros((0, CODES_PER_SET // 8), DTYPES["sets"])
+    return checked_forest(n_inputs, arrays)
+
+
 def _codes(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Category codes, and whether each value is one: a whole number from 0 to 255."""
     in_range = (values >= 0) & (values < CODES_PER_SET)

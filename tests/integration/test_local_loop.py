@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from functions.retrain import estimators, settings
-from functions.retrain.estimators import Single
+from functions.retrain import settings
+from functions.retrain.learning import presets
+from functions.retrain.learning.single import Single
 from leap_model import Ranker
 from leap_model.store import LocalStore
 from tests.support import checked
@@ -23,7 +24,7 @@ def _quick() -> Any:
     """The command's own estimators take their time."""
     with pytest.MonkeyPatch.context() as patch:
         quick = {"single": Single(trees=30, leaves=15, learning_rate=0.2)}
-        for module in (estimators, settings):
+        for module in (presets, settings):
             patch.setattr(module, "ESTIMATORS", quick)
         yield
 

@@ -15,7 +15,7 @@ from leap_model.features.hardware import Hardware
 from leap_model.features.ratios import ratio_columns
 from leap_model.history import History
 
-FEATURES_VERSION = 1
+FEATURES_VERSION = 2
 """Goes up whenever a column of some name gets another meaning; artifacts name theirs."""
 
 Raw: TypeAlias = dict[str, Floats | Labels]
@@ -49,9 +49,9 @@ def _open(prefix: str, objects: Objects) -> Iterator[tuple[str, Floats | Labels]
 
 def _history(history: History, jobs: Jobs) -> Raw:
     return {
-        "history.last_log_throughput": history.last,
-        "history.mean_log_throughput": history.mean,
-        "history.std_log_throughput": history.std,
+        "history.last": history.last,
+        "history.mean": history.mean,
+        "history.std": history.std,
         "history.runs": history.runs,
         "history.days_since_last": history.days_since(jobs.launched_at),
     }

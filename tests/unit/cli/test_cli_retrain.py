@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from functions.retrain import estimators
-from functions.retrain.estimators import Single
+from functions.retrain.learning import presets
+from functions.retrain.learning.single import Single
 from leap_model.store import LocalStore
 from tests.support import filled, fleet
 from tests.unit.cli.commands import document, refused, succeeded
@@ -19,7 +19,7 @@ AS_OF = ("--as-of", "2026-01-11")
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command's own estimators take their time."""
     monkeypatch.setattr(
-        estimators, "ESTIMATORS", {"single": Single(trees=4, leaves=6), "plain": Single(trees=2)}
+        presets, "ESTIMATORS", {"single": Single(trees=4, leaves=6), "plain": Single(trees=2)}
     )
 
 
@@ -95,7 +95,7 @@ def test_retrain_refuses_stores_that_cannot_train_in_one_line(tmp_path: Path) ->
     assert "catalogue" in refused("retrain", "--store", tmp_path)
     store = filled(tmp_path, fleet(20))
     line = refused("retrain", "--store", store, *AS_OF, "--window-days", "1")
-    assert line.startswith("Error: 2 usable attempts")
+    assert line.startswith("Error: 2 attempts with a usable throughput")
     assert "at least 200" in refused("retrain", "--store", store, *AS_OF)
 
 

@@ -182,15 +182,13 @@ def test_history_that_a_family_does_not_have_is_the_median_of_those_that_have_it
     history = histories([1, 0, 2, 5, 0, 1])
     rows: Rows = [{}] * 6
     schema = schema_of(rows, history)
-    assert column_of(schema, "history.last_log_throughput") == NumberColumn(
-        "history.last_log_throughput", 3.5
-    )
+    assert column_of(schema, "history.last") == NumberColumn("history.last", 3.5)
     assert column_of(schema, "history.days_since_last") == NumberColumn(
         "history.days_since_last", 1.0
     )
-    encoded = values_of(schema, "history.last_log_throughput", rows, history)
+    encoded = values_of(schema, "history.last", rows, history)
     np.testing.assert_array_equal(encoded, [1, 3.5, 3, 4, 3.5, 6])
-    cold = values_of(schema, "history.mean_log_throughput", [{}], no_history(1))
+    cold = values_of(schema, "history.mean", [{}], no_history(1))
     np.testing.assert_array_equal(cold, [4.5])
     np.testing.assert_array_equal(values_of(schema, "history.runs", [{}], no_history(1)), [0])
 

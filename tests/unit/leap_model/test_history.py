@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.retrain.dataset import outcomes_before, read_raw
 from functions.retrain.training import history_at_launch
 from leap_model.columns import Labels
 from leap_model.history import (
@@ -25,10 +24,10 @@ from leap_model.history import (
 )
 from leap_model.intake import Counts, Record, take_in
 from leap_model.limits import DAY_US
-from leap_model.reading import partition_days
 from leap_model.times import parse_time
 from tests.support import NOW, attempt, filled, fleet
 from tests.unit.leap_model.builders import jobs_of, outcomes_of
+from tests.unit.retrain.nights import records
 
 HOUR_US = DAY_US // 24
 NOTHING = outcomes_of([])
@@ -55,9 +54,7 @@ def same_bits(one: History, other: History) -> bool:
 
 
 def turned(outcomes: Outcomes, order: Any) -> Outcomes:
-    return Outcomes(
-        outcomes.family[order], outcomes.completed_at[order], outcomes.log_throughput[order]
-    )
+    return Outcomes(outcomes.family[order], outcomes.completed_at[order], outcomes.log_value[order])
 
 
 def test_means_stay_within_a_family_and_leave_the_own_run_out() -> None:
@@ -233,7 +230,7 @@ def stored(root: Path, *batches: list[dict[str, Any]]) -> Outcomes:
     store = filled(root, [])
     for batch in batches:
         take_in(store, [Record.of_json(json.dumps(row).encode()) for row in batch], Counts(), NOW)
-    return outcomes_before(read_raw(store, partition_days(store), *DAYS), NOW)
+    return records(store, *DAYS).outcomes_before(NOW)
 
 
 def test_replays_change_nothing(tmp_path: Path) -> None:
@@ -249,11 +246,10 @@ def test_an_attempt_that_completed_again_counts_once_as_of_each_moment(tmp_path:
     later = attempt(job_family="f", completed_at="2026-01-06T10:00:00Z", throughput=20.0)
     outcomes = stored(tmp_path, [later], [first])
     assert outcomes.completed_at.tolist() == [parse_time("2026-01-06T10:00:00Z")]
-    assert outcomes.log_throughput.tolist() == [math.log(20.0)]
+    assert outcomes.log_value.tolist() == [math.log(20.0)]
     store = filled(tmp_path, [])
-    raw = read_raw(store, partition_days(store), *DAYS)
-    earlier = outcomes_before(raw, parse_time("2026-01-05T00:00:00Z"))
-    assert earlier.log_throughput.tolist() == [math.log(10.0)]
+    earlier = records(store, *DAYS).outcomes_before(parse_time("2026-01-05T00:00:00Z"))
+    assert earlier.log_value.tolist() == [math.log(10.0)]
 
 
 @pytest.mark.parametrize("throughput", [None, 0, -5, math.nan, math.inf, 1e-320])

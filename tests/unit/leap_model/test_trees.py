@@ -8,8 +8,9 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from functions.retrain.estimators import Single
-from functions.retrain.export import export_forest
+from functions.retrain.learning.estimator import TrainingSet
+from functions.retrain.learning.export import export_forest
+from functions.retrain.learning.single import Single
 from leap_model.columns import Floats
 from leap_model.errors import ArtifactError
 from leap_model.features.schema import CategoryColumn, Schema
@@ -150,7 +151,8 @@ def test_a_category_column_of_one_value_and_missing_leaves_the_others_alone() ->
         ),
         (),
     )
-    model = Single(trees=60, leaves=8, learning_rate=0.3).fit(matrix, target, schema, seed=1)
+    training = TrainingSet(matrix, target, schema)
+    model = Single(trees=60, leaves=8, learning_rate=0.3).fit(training, seed=1).model
     np.testing.assert_allclose(model.predict(matrix), target, atol=0.2)
 
 

@@ -16,7 +16,7 @@ from leap_model.model import Model
 from leap_model.ranker import Ranker
 from leap_model.ranking import rank_with
 from leap_model.request import parse_request
-from leap_model.source import Serving, StageSource
+from leap_model.source import Serving, StageSource, Versioned
 from leap_model.switches import EVERYONE
 
 NEVER = np.iinfo(np.int64).max
@@ -85,7 +85,7 @@ def job(**values: Any) -> dict[str, Any]:
 def answer_to(artifact: Artifact, candidates: Any, **values: Any) -> dict[str, Any]:
     """The answer of an artifact about a plain job; `job` among `values` replaces it."""
     document = {"job": job(), "candidates": candidates, **values}
-    return rank_with(artifact, "v1", parse_request(document))
+    return rank_with(_serving(artifact), parse_request(document))
 
 
 def rates(artifact: Artifact, candidates: Any, **values: Any) -> dict[str, float]:
@@ -94,11 +94,15 @@ def rates(artifact: Artifact, candidates: Any, **values: Any) -> dict[str, float
     return {entry["id"]: round(entry["throughput"], 9) for entry in answer["preference"]}
 
 
+def _serving(artifact: Artifact) -> Serving:
+    return Serving(Versioned("v1", artifact), None, EVERYONE)
+
+
 class _Fixed:
     """A source that always serves one artifact."""
 
     def __init__(self, artifact: Artifact) -> None:
-        self._serving = Serving("v1", artifact, EVERYONE)
+        self._serving = _serving(artifact)
 
     def current(self) -> Serving:
         return self._serving

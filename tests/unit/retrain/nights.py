@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from functions.retrain.dataset import attempts_between, outcomes_before, read_raw
-from functions.retrain.estimators import Single
+from functions.retrain.dataset import Attempts, Records, read_records
+from functions.retrain.learning.single import Single
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
 from leap_model.columns import Labels
@@ -19,6 +19,7 @@ from leap_model.pointer import Pointer, read_pointer
 from leap_model.reading import partition_days
 from leap_model.store import LocalStore
 from leap_model.stored_catalogue import stored_catalogue
+from leap_model.targets import TARGETS
 from leap_model.times import parse_time, start_of
 from tests.support import NOW, parquet_bytes, stored_table
 
@@ -65,16 +66,20 @@ def add(store: LocalStore, attempts: Iterable[Mapping[str, Any]]) -> Counts:
     return counts
 
 
-def rows_between(store: LocalStore, start: date, end: date) -> Any:
+def records(store: LocalStore, start: date, end: date) -> Records:
+    """What a run over these days reads."""
+    days, catalogue = partition_days(store), stored_catalogue(store)
+    return read_records(store, days, start, end, catalogue, TARGETS["throughput"])
+
+
+def rows_between(store: LocalStore, start: date, end: date) -> Attempts:
     """The attempts that training or evaluation would read."""
-    raw = read_raw(store, partition_days(store), start, end)
-    return attempts_between(raw, start, end, stored_catalogue(store))
+    return records(store, start, end).attempts_between(start, end)
 
 
 def outcomes(store: LocalStore, before: date) -> Outcomes:
     """The outcomes that history is made of, as a run of that date reads them."""
-    raw = read_raw(store, partition_days(store), date(2000, 1, 1), before)
-    return outcomes_before(raw, start_of(before))
+    return records(store, date(2000, 1, 1), before).outcomes_before(start_of(before))
 
 
 def history_of(store: LocalStore, family: str, launched_at: str, before: date = AS_OF) -> History:

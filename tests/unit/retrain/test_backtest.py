@@ -126,7 +126,7 @@ def test_labels_of_the_horizon_change_no_model_and_no_prediction(
 
 @pytest.mark.parametrize(("first", "rows"), [(date(2026, 1, 1), 0), (date(2025, 1, 1), 0)])
 def test_a_night_with_nothing_to_train_on_says_so(past: LocalStore, first: date, rows: int) -> None:
-    with pytest.raises(TrainingError, match=f"{rows} usable attempts"):
+    with pytest.raises(TrainingError, match=f"{rows} attempts with a usable throughput"):
         backtest(past, TINY, Plan(1, first))
 
 

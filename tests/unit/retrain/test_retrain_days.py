@@ -143,7 +143,7 @@ def test_days_long_past_leave_nothing_to_train_on(store: LocalStore) -> None:
     filled(store.root, fleet(300))
     far = [attempt(attempt_id="far", completed_at="2026-02-27T00:00:00Z")]
     add(store, far)
-    with pytest.raises(TrainingError, match="0 usable attempts on 0 days"):
+    with pytest.raises(TrainingError, match="0 attempts with a usable throughput on 0 days"):
         night(store, date(2026, 2, 28))
     assert pointer_of(store) is None
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from functions.retrain.comparators import COMPARATORS, family_median
+from functions.retrain.comparators import COMPARATORS, family_medians
 from functions.retrain.evaluation import evaluate, figures
 from leap_model.columns import Labels
 from leap_model.history import Outcomes, family_hashes
@@ -56,7 +56,7 @@ def _evaluated(
     named = [{**a, "attempt_id": f"a-{at}"} for at, a in enumerate(attempts)]
     filled(store.root, named)
     rows = rows_between(store, date(2026, 1, 1), date(2026, 2, 1)).usable()
-    return evaluate(rows, rows.throughput * np.array(ratios), np.array(cold, bool))
+    return evaluate(rows, rows.measured * np.array(ratios), np.array(cold, bool))
 
 
 def test_shares_by_part_and_by_accelerator_hours(store: LocalStore) -> None:
@@ -118,24 +118,27 @@ def test_the_family_median_is_of_what_completed_before(
     family: str, before: int, median: float | None
 ) -> None:
     hashes = family_hashes(Labels.of([family]))
-    result = family_median(_outcomes(), hashes, np.array([before * DAY], np.int64))
+    result = family_medians(_outcomes(), hashes, np.array([before * DAY], np.int64))
     assert result.tolist() == pytest.approx([np.nan if median is None else median], nan_ok=True)
 
 
 def test_family_medians_of_many_jobs_keep_their_order() -> None:
     hashes = family_hashes(Labels.of(["c", "a", "b", "a", "never"]))
     before = np.array([10, 2, 2, 99, 99], np.int64) * DAY
-    result = family_median(_outcomes(), hashes, before)
+    result = family_medians(_outcomes(), hashes, before)
     assert result.tolist() == pytest.approx([7, 10, 5, 20, np.nan], nan_ok=True)
 
 
 def test_family_medians_of_no_jobs_or_no_outcomes() -> None:
     nobody, never = family_hashes(Labels.of([])), np.zeros(0, np.int64)
-    assert family_median(_outcomes(), nobody, never).tolist() == []
+    assert family_medians(_outcomes(), nobody, never).tolist() == []
     nothing = Outcomes(nobody, never, np.zeros(0))
     hashes = family_hashes(Labels.of(["a"]))
-    assert np.isnan(family_median(nothing, hashes, np.array([DAY])))
+    assert np.isnan(family_medians(nothing, hashes, np.array([DAY])))
 
 
 def test_the_comparators_are_the_documented_ones() -> None:
-    assert set(COMPARATORS) >= {"without-history", "family-median-else-model"}
+    assert set(COMPARATORS) == {
+        *("single", "plain", "cascade", "cascade-published", "without-history"),
+        *("family-median", "family-median-else-model", "lookup-table"),
+    }

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from functions.retrain.estimators import Single
+from functions.retrain.learning.single import Single
 from leap_model import Ranker
 from leap_model.errors import CatalogueError, TrainingError
 from leap_model.store import LocalStore
@@ -20,7 +20,7 @@ Attempts = list[dict[str, Any]]
 @pytest.mark.parametrize("count", [0, 1, 20, 199])
 def test_a_handful_of_attempts_trains_nothing(store: LocalStore, count: int) -> None:
     filled(store.root, fleet(count))
-    with pytest.raises(TrainingError, match=r"usable attempts on|holds no attempts"):
+    with pytest.raises(TrainingError, match=r"usable throughput on|holds no attempts"):
         night(store)
     assert pointer_of(store) is None
     assert store.keys("models") == []
@@ -112,7 +112,7 @@ def test_a_fleet_of_an_odd_shape_trains_points_and_ranks(store: LocalStore, chan
 
 def test_of_one_throughput_everything_is_predicted_alike(store: LocalStore) -> None:
     filled(store.root, fleet(500, throughput=123.0))
-    plain = replace(TINY, estimator=Single(name="plain", scale=None, trees=4, leaves=6))
+    plain = replace(TINY, estimator=Single(name="plain", scaled=False, trees=4, leaves=6))
     metrics = night(store, settings=plain)
     assert metrics["evaluation"]["w5"] == 1.0
     answer = checked(Ranker.from_store(store.root).rank(request()))

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from functions.retrain.dataset import read_raw
 from leap_model.errors import StoreError
 from leap_model.reading import partition_days
 from leap_model.store import LocalStore
@@ -19,6 +18,7 @@ from tests.unit.retrain.nights import (
     pointer_of,
     put,
     put_attempts,
+    records,
     rows_between,
 )
 
@@ -123,8 +123,8 @@ def test_a_truncated_object_is_left_out(store: LocalStore) -> None:
     filled(store.root, [_run(f"a{at}") for at in range(50)])
     content = parquet_bytes(stored_table([_run("cut")]))
     bad = put(store, DAY, "cut.parquet", content[: len(content) // 3])
-    raw = read_raw(store, partition_days(store), FIRST, END)
-    assert (raw.skipped, raw.table.num_rows) == ((bad,), 50)
+    raw = records(store, FIRST, END)
+    assert (raw.skipped, raw.light.num_rows) == ((bad,), 50)
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 1_000_000], ids=["nothing", "junk"])
@@ -162,6 +162,7 @@ def test_an_aborted_upload_does_not_keep_attempts_out_of_its_day(store: LocalSto
 
 def test_a_thousand_and_one_objects_of_a_day_are_all_read(store: LocalStore) -> None:
     table = stored_table([_run(f"a{at:04}") for at in range(1001)])
+    filled(store.root, [])
     folder = store.root / "attempts/dt=2026-01-02"
     folder.mkdir(parents=True)
     for at in range(1001):
@@ -179,8 +180,9 @@ def test_two_batches_of_one_day_lie_side_by_side(store: LocalStore) -> None:
 def test_a_store_without_attempts_reads_as_nothing(tmp_path: Path) -> None:
     absent = LocalStore(tmp_path / "absent")
     assert partition_days(absent) == {}
-    raw = read_raw(absent, {}, FIRST, END)
-    assert (raw.table.num_rows, raw.older.num_rows) == (0, 0)
+    filled(absent.root, [])
+    raw = records(absent, FIRST, END)
+    assert (raw.light.num_rows, raw.older.num_rows) == (0, 0)
 
 
 @pytest.mark.parametrize("throughput", [None, 100.0])

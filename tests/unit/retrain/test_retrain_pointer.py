@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from functions.retrain import nightly
+from leap_model import moves
 from leap_model.artifact import load
 from leap_model.errors import ConflictError
 from leap_model.store import LocalStore
@@ -123,7 +124,7 @@ def test_a_run_that_loses_the_race_for_the_pointer_says_so(
     def lost(*args: Any) -> None:
         raise ConflictError("moved")
 
-    monkeypatch.setattr(nightly, "write_pointer", lost)
+    monkeypatch.setattr(moves, "write_pointer", lost)
     metrics = night(full)
     assert (metrics["published"], metrics["pointed"]) == (True, False)
     assert "another run" in metrics["reason"]
@@ -147,7 +148,7 @@ def test_a_run_that_fails_in_publishing_leaves_the_pointer(
 def test_whoever_watches_hears_of_every_stage_in_order(full: LocalStore) -> None:
     heard: list[str] = []
     metrics = night(full, watch=heard.append)
-    assert heard == ["read", "train", "evaluate", "publish", "point"]
+    assert heard == ["read", "train", "evaluate", "score live", "publish", "point"]
     assert list(metrics["seconds"]) == heard
 
 

@@ -91,7 +91,7 @@ def test_of_two_records_the_one_that_completed_later_counts(
     filled(store.root, order[0])
     add(store, order[1])
     rows = rows_between(store, FIRST, END)
-    assert sorted(rows.throughput) == [100.0, 900.0]
+    assert sorted(rows.measured) == [100.0, 900.0]
     last, *_, runs = _history(store)
     assert (np.exp(last), runs) == (pytest.approx(900), 2)
 
@@ -101,7 +101,7 @@ def test_a_correction_in_one_batch_counts_once(store: LocalStore) -> None:
     filled(store.root, [])
     counts = add(store, [correction, *RUNS])
     assert (counts.read, counts.stored, counts.duplicates) == (3, 2, 1)
-    assert sorted(rows_between(store, FIRST, END).throughput) == [100.0, 900.0]
+    assert sorted(rows_between(store, FIRST, END).measured) == [100.0, 900.0]
 
 
 def test_of_two_records_of_one_moment_the_same_counts_in_any_order(store: LocalStore) -> None:
@@ -111,20 +111,20 @@ def test_of_two_records_of_one_moment_the_same_counts_in_any_order(store: LocalS
         own = filled(store.root / name, order[:1])
         add(own, order[1:])
         together = filled(store.root / f"{name}-together", order)
-        kept |= {tuple(rows_between(s, FIRST, END).throughput) for s in (own, together)}
+        kept |= {tuple(rows_between(s, FIRST, END).measured) for s in (own, together)}
     assert len(kept) == 1
 
 
 def test_a_correction_without_a_throughput_takes_the_run_out(runs: LocalStore) -> None:
     add(runs, [{**RUNS[1], "throughput": None, "completed_at": "2026-01-03T09:00:00Z"}])
-    assert list(rows_between(runs, FIRST, END).usable().throughput) == [100.0]
+    assert list(rows_between(runs, FIRST, END).usable().measured) == [100.0]
     assert _history(runs)[3] == 1
 
 
 def test_a_correction_after_the_date_of_the_run_is_not_known_to_it(runs: LocalStore) -> None:
     add(runs, [{**RUNS[1], "throughput": 900.0, "completed_at": "2026-01-20T00:00:00Z"}])
-    assert sorted(np.exp(outcomes(runs, AS_OF).log_throughput)) == pytest.approx([100, 400])
-    assert sorted(np.exp(outcomes(runs, END).log_throughput)) == pytest.approx([100, 900])
+    assert sorted(np.exp(outcomes(runs, AS_OF).log_value)) == pytest.approx([100, 400])
+    assert sorted(np.exp(outcomes(runs, END).log_value)) == pytest.approx([100, 900])
 
 
 def test_counters_equal_a_rebuild_on_every_later_night(store: LocalStore) -> None:

@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from functions.retrain.dataset import launches, usable_throughput
+from functions.retrain.dataset import launches
 from leap_model.limits import LEAST_THROUGHPUT
 from leap_model.store import LocalStore
+from leap_model.targets import TARGETS
 from leap_model.times import parse_time
 from tests.support import attempt, filled, fleet
 from tests.unit.retrain.nights import night, rows_between
@@ -27,8 +28,7 @@ NAN = float("nan")
     ],
 )
 def test_only_a_finite_positive_throughput_is_usable(value: float | None, usable: bool) -> None:
-    column = pa.chunked_array([pa.array([value], pa.float64())])
-    (result,) = usable_throughput(column)
+    (result,) = TARGETS["throughput"].usable(np.array([value], np.float64))
     assert (result == value) if usable else np.isnan(result)
 
 
@@ -54,7 +54,7 @@ def test_unusable_rows_are_counted_and_do_not_train(store: LocalStore) -> None:
     metrics = night(store)
     window = [a for a in attempts if a["completed_at"][:10] < "2026-01-10"]
     bad = [a for a in window if not a["throughput"] or a["throughput"] < 0]
-    assert metrics["attempts"] == {"read": len(window), "unusable_throughput": len(bad)}
+    assert metrics["attempts"] == {"read": len(window), "unusable": len(bad)}
     assert metrics["rows"] == len(window) - len(bad)
 
 

@@ -1,24 +1,27 @@
-"""A fit uses the threads that its rows are worth, and gives them back."""
+"""A fit uses the threads that its rows are worth, and no more than there are cores."""
 
-import sklearn.ensemble  # noqa: F401 - loads OpenMP
-from threadpoolctl import threadpool_info, threadpool_limits
+import pytest
 
-from functions.retrain.threads import ROWS_PER_THREAD, threads_for
-
-
-def _threads() -> int:
-    return min(int(p["num_threads"]) for p in threadpool_info() if p["user_api"] == "openmp")
+from functions.retrain.learning import threads
+from functions.retrain.learning.threads import ROWS_PER_THREAD, cores, threads_for
 
 
-def test_few_rows_use_one_thread_and_give_the_others_back() -> None:
-    with threadpool_limits(2, user_api="openmp"):
-        with threads_for(ROWS_PER_THREAD * 2 - 1):
-            assert _threads() == 1
-        assert _threads() == 2
+@pytest.mark.parametrize(
+    ("rows", "of", "expected"),
+    [
+        (0, 8, 1),
+        (ROWS_PER_THREAD * 2 - 1, 8, 1),
+        (ROWS_PER_THREAD * 2, 8, 2),
+        (ROWS_PER_THREAD * 100, 8, 8),
+        (ROWS_PER_THREAD * 100, 1, 1),
+    ],
+)
+def test_threads_follow_rows_up_to_the_cores(
+    monkeypatch: pytest.MonkeyPatch, rows: int, of: int, expected: int
+) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: of)
+    assert threads_for(rows) == expected
 
 
-def test_many_rows_use_no_more_threads_than_are_allowed() -> None:
-    with threadpool_limits(2, user_api="openmp"), threads_for(ROWS_PER_THREAD * 100):
-        assert _threads() == 2
-    with threadpool_limits(1, user_api="openmp"), threads_for(ROWS_PER_THREAD * 100):
-        assert _threads() == 1
+def test_there_is_a_core() -> None:
+    assert cores() >= 1

@@ -1,0 +1,80 @@
+"""Many small fits at once, in processes that share the matrix.
+
+Processes and not threads: the threads of one fit meet some hundred times a tree, and each meeting
+waits for the slowest. joblib maps large arrays from a file, so they are there once however many
+processes read them, and gives each process the threads that it is told.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from functions.retrain.learning.threads import cores
+from functions.retrain.stages import peak_memory_mb
+from leap_model.errors import TrainingError
+
+FEWEST_ROWS = 5_000
+"""Training rows below which starting processes costs more than they save."""
+
+Call: TypeAlias = tuple[Any, ...]
+"""A function of a module, then its arguments."""
+
+
+class Workers:
+    """Runs calls in `count` processes, or in this one where that is 1."""
+
+    def __init__(self, count: int, parallel: Any = None) -> None:
+        self.count = count
+        self._parallel = parallel
+        self._peaks: dict[int, float] = {}
+
+    @property
+    def peak_mb(self) -> float:
+        """The most memory that each process held, all added; shared pages count in each."""
+        return round(sum(self._peaks.values()), 1)
+
+    def run(self, calls: Iterable[Call]) -> list[Any]:
+        """The results in the order of the calls, which also begin in that order.
+
+        Raises
+        ------
+        TrainingError
+            A process was killed from outside.
+        """
+        if self._parallel is None:
+            return [function(*arguments) for function, *arguments in calls]
+        from joblib import delayed
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        try:
+            told = self._parallel(delayed(_told)(*call) for call in calls)
+        except TerminatedWorkerError:
+            raise TrainingError(
+                f"one of {self.count} training processes was killed, most likely for want of "
+                "memory; fewer of them need less (--processes)"
+            ) from None
+        for pid, peak, _ in told:
+            self._peaks[pid] = max(peak, self._peaks.get(pid, 0.0))
+        return [result for _, _, result in told]
+
+
+@contextmanager
+def workers(rows: int, asked: int | None) -> Iterator[Workers]:
+    """As many processes as asked for, by default as there are cores, one where rows are few."""
+    count = asked or (cores() if rows >= FEWEST_ROWS else 1)
+    if count == 1:
+        yield Workers(1)
+        return
+    from joblib import Parallel, parallel_config
+
+    with (
+        parallel_config("loky", n_jobs=count, inner_max_num_threads=1),
+        Parallel(batch_size=1, pre_dispatch="all") as parallel,
+    ):
+        yield Workers(count, parallel)
+
+
+def _told(function: Callable[..., Any], *arguments: Any) -> tuple[int, float, Any]:
+    result = function(*arguments)
+    return os.getpid(), peak_memory_mb(), result

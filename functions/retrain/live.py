@@ -1,0 +1,79 @@
+"""The model that a stage serves, scored on the day that judges the new one."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from functions.retrain.dataset import Attempts
+from functions.retrain.evaluation import evaluate
+from functions.retrain.training import history_at_launch
+from leap_model.artifact import Artifact, load
+from leap_model.catalogue import Catalogue
+from leap_model.errors import LeapError
+from leap_model.history import Outcomes
+from leap_model.pointer import Pointer
+from leap_model.prediction import predict
+from leap_model.store import Store
+from leap_model.times import start_of
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The pointed version, and its figures or why there are none."""
+
+    version: str
+    as_of: str
+    evaluation: dict[str, Any] | None
+    reason: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the metrics have it."""
+        return {
+            "version": self.version,
+            "as_of": self.as_of,
+            "evaluation": self.evaluation,
+            "reason": self.reason,
+        }
+
+
+def score_live(
+    store: Store, pointer: Pointer | None, day: date, held_out: Attempts, outcomes: Outcomes
+) -> Live | None:
+    """The live model's figures on a day's attempts; None where nothing is pointed at.
+
+    Parameters
+    ----------
+    store, pointer : Store, Pointer
+        Where the model lies.
+    day : date
+        The evaluation day.
+    held_out : Attempts
+        Its attempts with a usable measurement.
+    outcomes : Outcomes
+        What history is made of; the model is shown no more of it than the snapshot it serves
+        with, and nothing from the evaluation day on.
+    """
+    if pointer is None:
+        return None
+    try:
+        artifact = load(store.folder(pointer.uri), pointer.manifest_sha256)
+        trained_to = date.fromisoformat(artifact.training["window"]["to"])
+    except (LeapError, KeyError, TypeError, ValueError) as fault:
+        reason = f"it does not load: {fault}"
+        return Live(pointer.version, pointer.as_of, None, reason)
+    if trained_to >= day:
+        reason = f"it was trained on days up to {trained_to}, the evaluation day among them"
+        return Live(pointer.version, pointer.as_of, None, reason)
+    latest = start_of(min(day, date.fromisoformat(pointer.as_of)))
+    evaluation = _score(artifact, held_out, outcomes, latest)
+    return Live(pointer.version, pointer.as_of, evaluation, None)
+
+
+def _score(
+    artifact: Artifact, held_out: Attempts, outcomes: Outcomes, latest: int
+) -> dict[str, Any]:
+    history = history_at_launch(held_out.jobs, outcomes, latest)
+    catalogue: Catalogue = artifact.catalogue
+    parts = (artifact.target, artifact.model, artifact.schema)
+    predicted = predict(*parts, held_out.jobs, history, catalogue)
+    return evaluate(held_out, predicted, cold=history.runs == 0)

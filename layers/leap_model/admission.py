@@ -1,0 +1,49 @@
+"""Which candidates of a request a model may speak about."""
+
+from collections.abc import Sequence
+
+from leap_model import limits
+from leap_model.artifact import Artifact
+from leap_model.request import Candidate, Excluded, Request, parse_candidate
+
+
+def admitted(artifact: Artifact, request: Request) -> tuple[list[Candidate], list[Excluded]]:
+    """Candidates fit to be ranked, and the others with their reasons, in the request's order."""
+    fit: dict[str, Candidate] = {}
+    excluded: list[Excluded] = []
+    seen: set[str] = set()
+    for value in request.candidates:
+        parsed = parse_candidate(value, request.job, artifact.catalogue)
+        if parsed.id is not None and parsed.id in seen:
+            name = parsed.hardware.hardware_type if isinstance(parsed, Candidate) else None
+            excluded.append(Excluded(parsed.id, name or parsed.id, "duplicate"))
+            continue
+        if parsed.id is not None:
+            seen.add(parsed.id)
+        if isinstance(parsed, Excluded):
+            excluded.append(parsed)
+        elif is_trained(artifact, parsed) or request.allow_untrained:
+            fit[parsed.id] = parsed
+        else:
+            name = parsed.hardware.hardware_type
+            excluded.append(Excluded(parsed.id, name, "untrained_hardware"))
+    return list(fit.values()), excluded
+
+
+def is_trained(artifact: Artifact, candidate: Candidate) -> bool:
+    """Whether enough attempts on the candidate's type trained the model."""
+    least = int(artifact.training.get("min_hardware_rows", limits.MIN_HARDWARE_ROWS))
+    return artifact.hardware_rows(candidate.hardware.hardware_type) >= least
+
+
+def lacks_features(artifact: Artifact, request: Request, candidates: Sequence[Candidate]) -> bool:
+    """Whether the request leaves out too much of what training nearly always had.
+
+    An entry counts as there if the job or any candidate has it.
+    """
+    required = artifact.schema.required
+    present = {f"architecture.{name}" for name in request.job.architecture}
+    for config in (request.job.config, *(candidate.config for candidate in candidates)):
+        present |= {f"config.{name}" for name, value in config.items() if value is not None}
+    missing = sum(name not in present for name in required)
+    return missing > limits.MOST_MISSING * len(required)
