@@ -88,7 +88,7 @@ class Cascade:
             "trees_per_expert": [len(expert.roots) for expert in experts],
             "processes": pool.count,
             "seconds": stages.seconds,
-            "work_seconds": spent,
+            "cpu_seconds": spent,
         }
         model = Model.of_cascade(picker, named) if picker else Model.of_one(experts[0])
         return Fitted(model, notes, peak)
@@ -121,7 +121,7 @@ class Cascade:
             "loss_before": float(errors[rows, places].mean()),
             "loss_after": float(errors[rows, nearest].mean()),
             "rows_per_bin": _rows(alive[nearest], self.bins),
-            "work_seconds": {
+            "cpu_seconds": {
                 "experts": round(sum(asked.fitting_s for asked in answers), 3),
                 "scoring": round(sum(asked.scoring_s for asked in answers), 3),
             },

@@ -28,7 +28,7 @@ class Fitting:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How far an expert is off the rows within its reach, and what it took to know."""
+    """How far an expert is off the rows within its reach, and the processor seconds it took."""
 
     errors: Floats
     fitting_s: float
@@ -47,32 +47,32 @@ def ask_expert(fitting: Fitting, size: Boosting, places: Ints, place: int, reach
     place, reach : int
         Whose expert, and how far.
     """
-    started = time.perf_counter()
+    started = time.process_time()
     expert, _ = fit_expert(fitting, size, places, place)
-    fitted = time.perf_counter()
+    fitted = time.process_time()
     asked = within(places, place, reach)
     predicted = expert.score(fitting.training.matrix[asked])[:, 0]
     errors = np.abs(predicted - fitting.training.values[asked])
-    return Asked(errors, fitted - started, time.perf_counter() - fitted)
+    return Asked(errors, fitted - started, time.process_time() - fitted)
 
 
 def fit_expert(fitting: Fitting, size: Boosting, places: Ints, place: int) -> tuple[Forest, float]:
-    """The expert of one place's rows, and the seconds that it took."""
-    started = time.perf_counter()
+    """The expert of one place's rows, and the processor seconds that it took."""
+    started = time.process_time()
     rows = places == place
     matrix, values = fitting.training.matrix[rows], fitting.training.values[rows]
     expert = regressor(matrix, values, fitting.categorical, size, fitting.seed, fitting.threads)
-    return expert, time.perf_counter() - started
+    return expert, time.process_time() - started
 
 
 def fit_classifier(
     fitting: Fitting, size: Boosting, bins: Ints, threads: int
 ) -> tuple[Forest, float]:
-    """The classifier of (n,) bins, and the seconds that it took."""
-    started = time.perf_counter()
+    """The classifier of (n,) bins, and the processor seconds that it took."""
+    started = time.process_time()
     matrix = fitting.training.matrix
     picker = classifier(matrix, bins, fitting.categorical, size, fitting.seed, threads)
-    return picker, time.perf_counter() - started
+    return picker, time.process_time() - started
 
 
 def within(places: Ints, place: int, reach: int) -> NDArray[np.bool_]:
