@@ -1,18 +1,20 @@
-"""python -m bench [NAME …]: run benchmarks, all by default, and print one table each."""
+"""python -m bench [NAME …]: run benchmarks, by default all but the long, one table each."""
 
 import importlib
 import sys
 
 from cli.console import out, print_table
 
-BENCHMARKS = ("engine", "ranking", "intake", "nightly", "threads", "measured")
+BENCHMARKS = ("engine", "ranking", "intake", "nightly", "cascade", "threads", "measured")
+LONG = ("presets",)
+"""They take an hour or more: run when they are named."""
 
 
 def main(names: list[str]) -> int:
     """Run the benchmarks of these names; 2 for a name that there is none of."""
-    unknown = [name for name in names if name not in BENCHMARKS]
+    unknown = [name for name in names if name not in (*BENCHMARKS, *LONG)]
     if unknown:
-        print(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+        print(f"no benchmark {', '.join(unknown)}; there are {', '.join((*BENCHMARKS, *LONG))}")
         return 2
     for name in names or BENCHMARKS:
         module = importlib.import_module(f"bench.{name}")

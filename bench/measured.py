@@ -15,9 +15,15 @@ from leap_model.store import LocalStore
 from leap_model.stored_catalogue import keep_catalogue
 from leap_model.times import now_us
 
-COLUMNS = ("method", "w20", "w10", "median error", "w20 new families", "w20 known families", "n")
+COLUMNS = (
+    *("method", "w20", "w10", "median error", "w20 new families", "w20 known families"),
+    *("attempts", "coverage"),
+)
 DATA = Path(__file__).parents[2] / "shared" / "data"
-COMPARED = ("without-history", "family-median-else-model")
+COMPARED = (
+    *("plain", "cascade", "without-history"),
+    *("family-median", "family-median-else-model", "lookup-table"),
+)
 
 
 def run() -> list[tuple[object, ...]]:
@@ -36,15 +42,17 @@ def run() -> list[tuple[object, ...]]:
         plan = Plan(1, date(2024, 8, 1), horizon_days=130, compare=COMPARED)
         result = backtest(store, Settings(window_days=2_200), plan)
     everyone = {result["estimator"]: result} | result["comparators"]
-    return [_row(name, entry["nights"][0]) for name, entry in everyone.items()]
+    rows = [_row(name, entry["nights"][0]) for name, entry in everyone.items()]
+    for partial, methods in result["covered"].items():
+        rows += [
+            _row(f"{name}, on what {partial} answers", entry["nights"][0])
+            for name, entry in methods.items()
+        ]
+    return rows
 
 
 def _row(name: str, night: dict[str, Any]) -> tuple[object, ...]:
-    figures = (
-        night["w20"],
-        night["w10"],
-        night["mdape"],
-        night["cold"]["w20"],
-        night["warm"]["w20"],
-    )
-    return (name, *(percent(figure) for figure in figures), night["attempts"])
+    apart = [night.get(part, {}).get("w20") for part in ("cold", "warm")]
+    figures = (night["w20"], night["w10"], night["mdape"], *apart)
+    share = percent(night.get("coverage"))
+    return (name, *(percent(figure) for figure in figures), night["attempts"], share)

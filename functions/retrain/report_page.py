@@ -28,6 +28,7 @@ def render_report(metrics: Mapping[str, Any]) -> str:
         ("days without attempts", f"{missing:,}"),
         ("judged on", f"{evaluation['attempts']:,} attempts of {evaluation['from']}"),
         ("published", pointed),
+        ("the live model", _live(metrics["live"])),
         ("seconds", ", ".join(f"{name} {s:.1f}" for name, s in metrics["seconds"].items())),
         ("peak memory", f"{metrics['peak_memory_mb']:,.0f} MB"),
     ]
@@ -48,12 +49,48 @@ def render_report(metrics: Mapping[str, Any]) -> str:
         _table((), [(name, _meter(value)) for name, value in accuracy]),
         *_groups("hardware type", evaluation["by_hardware"]),
         *_groups("model type", evaluation["by_model_type"]),
+        *_cascade(metrics["learning"]),
         *_notes(metrics),
     ]
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>LEAP '
         f"{escape(metrics['version'])}</title><style>{_STYLE}</style>{''.join(body)}</html>\n"
     )
+
+
+def _live(live: Mapping[str, Any] | None) -> str:
+    if live is None:
+        return "there was none"
+    if live["evaluation"] is None:
+        return f"{live['version']}: not scored, {live['reason']}"
+    within = _percent(live["evaluation"]["w20"])
+    return f"{live['version']}: within 20 % {within} on the same attempts"
+
+
+def _cascade(notes: Mapping[str, Any]) -> Iterable[str]:
+    """What a cascade did with its bins; nothing for other estimators."""
+    if "rounds" not in notes:
+        return
+    rounds = [
+        (
+            str(at),
+            _percent(told["moved"]),
+            f"{told['loss_before']:.4f}",
+            f"{told['loss_after']:.4f}",
+        )
+        for at, told in enumerate(notes["rounds"], 1)
+    ]
+    yield "<h2>Rows that moved to another expert</h2>"
+    yield _table(("round", "moved", "mean error before", "after"), rows=rounds)
+    trees = dict(zip(notes["class_map"], notes["trees_per_expert"], strict=True))
+    bins = [
+        (str(at), f"{first:,}", f"{last:,}", f"{trees.get(at, 0):,}")
+        for at, (first, last) in enumerate(
+            zip(notes["first_rows_per_bin"], notes["rows_per_bin"], strict=True)
+        )
+    ]
+    yield "<h2>Bins</h2>"
+    yield _table(("bin", "rows at first", "rows at last", "trees"), bins)
 
 
 def _groups(kind: str, groups: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
