@@ -81,6 +81,20 @@ def _assignments(
     return named
 
 
+class _FiniteRange(click.FloatRange):
+    """Of a range, also not NaN, which no bound keeps out."""
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, param, ctx))  # type: ignore[arg-type]
+        if number != number:
+            self.fail(f"{value} is no number", param, ctx)
+        return number
+
+
+SHARE = _FiniteRange(0, 1)
+PERCENT = _FiniteRange(0, 100)
 DATE = _DateType()
 STAGE = _StageType()
 
@@ -149,5 +163,5 @@ def settings_of(
     try:
         chosen = configured(estimator, constants)
     except FieldError as fault:
-        raise click.BadParameter(str(fault), param_hint="--set") from None
+        raise click.BadParameter(str(fault), param_hint="'--set'") from None
     return Settings(target=TARGETS[target], estimator=chosen, **values)

@@ -83,7 +83,10 @@ def command(
 
 
 def _print(result: Mapping[str, Any]) -> None:
-    everyone = {result["estimator"]: result} | result["comparators"]
+    own = result["estimator"]
+    if own in result["comparators"]:  # with other constants
+        own += " as set"
+    everyone = {own: result} | result["comparators"]
     columns = (
         *("", "w10", "w20", "w20 range", "median error", "ratio"),
         *("w20 new families", "w20 known", "attempts", "coverage"),
@@ -92,7 +95,10 @@ def _print(result: Mapping[str, Any]) -> None:
     print_table(f"Median of {len(result['nights'])} nights", columns, rows)
     for partial, methods in result["covered"].items():
         shown = [
-            (*_row(name, entry), f"{sum(night['attempts'] for night in entry['nights']):,}")
+            (
+                *_row(own if name == "model" else name, entry),
+                f"{sum(night['attempts'] for night in entry['nights']):,}",
+            )
             for name, entry in methods.items()
         ]
         print_table(f"On what {partial} answers", (*columns[:6], "attempts"), shown)

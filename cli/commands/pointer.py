@@ -7,7 +7,7 @@ import click
 from cli import options
 from cli.console import as_json, out, print_json, print_table
 from leap_model.errors import ModelUnavailableError
-from leap_model.moves import Move, read_moves, roll_back, withdrawn
+from leap_model.moves import NEWEST, Move, read_moves, roll_back, withdrawn
 from leap_model.pointer import read_pointer
 from leap_model.store import LocalStore
 
@@ -50,18 +50,21 @@ def history(store: LocalStore, stage: str, target: str, newest: int, as_json: bo
 
     Example: leap pointer history --store ./store
     """
-    moves = read_moves(store, stage, target)
+    moves = read_moves(store, stage, target, max(newest, NEWEST))
     pointer, _ = read_pointer(store, stage, target)
     serving = None if pointer is None else pointer.version
+    gone = withdrawn(moves)
     if as_json:
         shown = [move.to_json() for move in moves[-newest:]]
-        print_json({"serving": serving, "withdrawn": sorted(withdrawn(moves)), "moves": shown})
+        print_json({"serving": serving, "withdrawn": sorted(gone), "moves": shown})
         return
     if not moves:
         out.print(f"the stage {stage} has no moves on record")
         return
     columns = ("moved at", "move", "version", "as of", "in the place of")
     print_table(f"Moves of {stage}", columns, [_row(move) for move in moves[-newest:]])
+    for version in sorted(gone):
+        out.print(f"rolled back from {version}")
     out.print(f"serving {serving}" if serving else "serving nothing")
 
 

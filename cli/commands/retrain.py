@@ -26,7 +26,7 @@ from leap_model.store import LocalStore
 @options.processes
 @click.option(
     "--gate-margin",
-    type=click.FloatRange(0, 1),
+    type=options.SHARE,
     default=Settings().gate_margin,
     show_default=True,
     help="How far w20 may fall below the live model's on the same day.",

@@ -7,8 +7,6 @@ from cli.console import as_json, out, print_json, print_table
 from leap_model.store import LocalStore
 from leap_model.switches import Switches, read_switches, write_switches
 
-_PERCENT = click.FloatRange(0, 100)
-
 
 class _ShareType(click.ParamType[tuple[str, float]]):
     name = "name=percent"
@@ -19,13 +17,9 @@ class _ShareType(click.ParamType[tuple[str, float]]):
         if isinstance(value, tuple):
             return value
         name, equals, percent = str(value).rpartition("=")
-        if not equals or not name.strip():
+        if not equals or not name.strip() or not percent.strip():
             self.fail(f"{value} is no MODEL_TYPE=PERCENT", param, ctx)
-        try:
-            share = float(percent)
-        except ValueError:
-            self.fail(f"{percent} is no percentage", param, ctx)
-        return name.strip(), _PERCENT.convert(share, param, ctx)
+        return name.strip(), options.PERCENT.convert(percent, param, ctx)
 
 
 @click.group("switches")
@@ -58,7 +52,7 @@ def show(store: LocalStore, stage: str, as_json: bool) -> None:
 @click.option(
     "--default",
     "default",
-    type=_PERCENT,
+    type=options.PERCENT,
     help="Percent of families of model types without a share.",
 )
 @click.option(

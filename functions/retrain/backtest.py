@@ -22,8 +22,8 @@ from leap_model.store import Store
 from leap_model.stored_catalogue import stored_catalogue
 from leap_model.times import start_of
 
-MODEL = ""
-"""Stands for the estimator of the settings among the names of comparators."""
+MODEL = "model"
+"""The model of the settings, among the names of comparators."""
 SUMMARISED = ("w5", "w10", "w15", "w20", "mdape", "ratio")
 
 
@@ -72,7 +72,7 @@ def backtest(
         "estimator": settings.estimator.name,
         **own,
         "comparators": {name: _summary(figures) for name, figures in every.items()},
-        "covered": _covered(nights, settings.estimator.name, plan.compare),
+        "covered": _covered(nights, plan.compare),
     }
 
 
@@ -94,7 +94,7 @@ def _night(
     known = records.outcomes_before(start_of(as_of))
     rows = training_set(training, known, catalogue, settings.target)
 
-    later = records.attempts_between(as_of, end).usable()
+    later = records.unseen_between(as_of, end).usable()
     visible = records.outcomes_before(start_of(end)) if plan.online_history else known
     before = visible_before(later.jobs, None if plan.online_history else start_of(as_of))
     families = family_hashes(later.jobs.family)
@@ -136,13 +136,11 @@ def _on(later: Attempts, predicted: Floats, chosen: NDArray[np.bool_]) -> dict[s
     return {"attempts": int(both.sum()), **figures(later.measured[both], predicted[both])}
 
 
-def _covered(nights: Sequence[_Judged], model: str, compare: Sequence[str]) -> dict[str, Any]:
+def _covered(nights: Sequence[_Judged], compare: Sequence[str]) -> dict[str, Any]:
     """Every method on just the attempts that each partial method has an answer for."""
     return {
         partial: {
-            model if name == MODEL else name: _summary(
-                [night.covered[partial][name] for night in nights]
-            )
+            name: _summary([night.covered[partial][name] for night in nights])
             for name in (MODEL, *compare)
         }
         for partial in compare

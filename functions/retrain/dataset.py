@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from functions.retrain.arrow import floats_of, labels_of, objects_of_json, objects_of_map, times_of
@@ -104,10 +105,25 @@ class Records:
         Rows are ordered by attempt id. An attempt that completed again from `end` on, before
         `known_before` (by default `end`), is not among them: its last record is elsewhere.
         """
+        rows = self._rows_between(start, end, known_before or end)
+        return self.attempts.take(rows["row"].to_numpy())
+
+    def unseen_between(self, start: date, end: date) -> Attempts:
+        """Those of `attempts_between` that no model and no history before `start` has seen.
+
+        An attempt that completed before `start` and again afterwards was in both.
+        """
+        rows = self._rows_between(start, end, end)
+        everything = pa.concat_tables([self.older, self.light])
+        seen = _completed(everything, None, start_of(start))["attempt_id"].combine_chunks()
+        fresh = pc.invert(pc.is_in(rows["attempt_id"], value_set=seen))
+        return self.attempts.take(rows.filter(fresh)["row"].to_numpy())
+
+    def _rows_between(self, start: date, end: date, known_before: date) -> pa.Table:
+        """Identity and `row` of each attempt that completed in a span and not again."""
         numbered = self.light.append_column("row", pa.array(np.arange(len(self.light))))
-        known = distinct(_completed(numbered, None, start_of(known_before or end)))
-        held = _completed(known, start_of(start), start_of(end))
-        return self.attempts.take(held["row"].to_numpy())
+        known = distinct(_completed(numbered, None, start_of(known_before)))
+        return _completed(known, start_of(start), start_of(end))
 
 
 def read_records(

@@ -40,20 +40,25 @@ def evaluate(attempts: Attempts, predicted: Floats, cold: NDArray[np.bool_]) -> 
 
 def figures(measured: Floats, predicted: Floats) -> dict[str, float | None]:
     """w5 to w20 (shares within ±5 to ±20 % of measured), mdape (median of |predicted ÷ measured
-    − 1|) and ratio (median of predicted ÷ measured) of (n,) values; null for none."""
+    − 1|) and ratio (median of predicted ÷ measured) of (n,) values; null for none, or where it
+    is infinite."""
     ratio = predicted / measured
     relative = np.abs(ratio - 1)
     some = len(measured) > 0
     return {
         **{f"w{band}": share(relative <= band / 100) for band in BANDS},
-        "mdape": float(np.median(relative)) if some else None,
-        "ratio": float(np.median(ratio)) if some else None,
+        "mdape": _finite(np.median(relative)) if some else None,
+        "ratio": _finite(np.median(ratio)) if some else None,
     }
 
 
 def share(hits: NDArray[np.bool_]) -> float | None:
     """The share of true ones, None of none."""
     return float(np.mean(hits)) if len(hits) else None
+
+
+def _finite(figure: np.floating[Any]) -> float | None:
+    return float(figure) if np.isfinite(figure) else None
 
 
 def _weighted(within: NDArray[np.bool_], weights: Floats) -> float | None:

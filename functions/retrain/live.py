@@ -14,6 +14,7 @@ from leap_model.history import Outcomes
 from leap_model.pointer import Pointer
 from leap_model.prediction import predict
 from leap_model.store import Store
+from leap_model.targets import Target
 from leap_model.times import start_of
 
 
@@ -37,14 +38,19 @@ class Live:
 
 
 def score_live(
-    store: Store, pointer: Pointer | None, day: date, held_out: Attempts, outcomes: Outcomes
+    store: Store,
+    pointer: Pointer | None,
+    target: Target,
+    day: date,
+    held_out: Attempts,
+    outcomes: Outcomes,
 ) -> Live | None:
     """The live model's figures on a day's attempts; None where nothing is pointed at.
 
     Parameters
     ----------
-    store, pointer : Store, Pointer
-        Where the model lies.
+    store, pointer, target : Store, Pointer, Target
+        Where the model lies, and what it is to predict.
     day : date
         The evaluation day.
     held_out : Attempts
@@ -55,18 +61,30 @@ def score_live(
     """
     if pointer is None:
         return None
+    evaluation, reason = None, None
     try:
         artifact = load(store.folder(pointer.uri), pointer.manifest_sha256)
-        trained_to = date.fromisoformat(artifact.training["window"]["to"])
-    except (LeapError, KeyError, TypeError, ValueError) as fault:
+        reason = _unfit(artifact, target, day)
+    except LeapError as fault:
         reason = f"it does not load: {fault}"
-        return Live(pointer.version, pointer.as_of, None, reason)
+    if reason is None:
+        latest = start_of(min(day, date.fromisoformat(pointer.as_of)))
+        shown = {"from": day.isoformat(), "to": day.isoformat()}
+        evaluation = shown | _score(artifact, held_out, outcomes, latest)
+    return Live(pointer.version, pointer.as_of, evaluation, reason)
+
+
+def _unfit(artifact: Artifact, target: Target, day: date) -> str | None:
+    """Why a model's figures of a day would say nothing."""
+    if artifact.target != target:
+        return f"it predicts {artifact.target.name}"
+    try:
+        trained_to = date.fromisoformat(artifact.training["window"]["to"])
+    except (KeyError, TypeError, ValueError):
+        return "it does not say which days it was trained on"
     if trained_to >= day:
-        reason = f"it was trained on days up to {trained_to}, the evaluation day among them"
-        return Live(pointer.version, pointer.as_of, None, reason)
-    latest = start_of(min(day, date.fromisoformat(pointer.as_of)))
-    evaluation = _score(artifact, held_out, outcomes, latest)
-    return Live(pointer.version, pointer.as_of, evaluation, None)
+        return f"it was trained on days up to {trained_to}, the evaluation day among them"
+    return None
 
 
 def _score(

@@ -60,8 +60,8 @@ def retrain(
 
     Raises
     ------
-    TrainingError, StoreError, CatalogueError
-        Nothing was published; the pointer is where it was.
+    TrainingError, StoreError, CatalogueError, ModelUnavailableError
+        The pointer is where it was; the last where it is there and cannot be read.
     """
     stages = Stages(watch)
     target = settings.target
@@ -69,7 +69,7 @@ def retrain(
         catalogue = stored_catalogue(store)
         records, window, day = _read(store, as_of, catalogue, settings)
         attempts = records.attempts_between(window.start, window.end, known_before=as_of)
-        held_out = records.attempts_between(day, day + timedelta(days=1)).usable()
+        held_out = records.unseen_between(day, day + timedelta(days=1)).usable()
         outcomes = records.outcomes_before(start_of(as_of))
     usable = enough(attempts.usable(), window, settings)
     with stages("train"):
@@ -79,7 +79,7 @@ def retrain(
         evaluation = shown | score(trained, held_out, outcomes, catalogue, latest=start_of(day))
     with stages("score live"):
         current, _ = read_pointer(store, stage, target.name)
-        live = score_live(store, current, day, held_out, outcomes)
+        live = score_live(store, current, target, day, held_out, outcomes)
     with stages("publish"):
         packed = pack(_artifact(trained, outcomes, catalogue, as_of, window, settings))
         uri = f"models/{target.name}/{packed.version}"

@@ -32,8 +32,8 @@ def why_not(
     own, theirs = evaluation["w20"], live.evaluation["w20"]
     if theirs - own > margin + 1e-9:  # shares of whole attempts, not of rounding
         return (
-            f"w20 of {evaluation['from']} is {own:.1%}, and {theirs:.1%} with the live "
-            f"{live.version}: worse by more than {margin:.1%}; --force points anyway"
+            f"w20 of {evaluation['from']} is {_percent(own)}, and {_percent(theirs)} with the live "
+            f"{live.version}: worse by more than {_percent(margin)}; --force points anyway"
         )
     return None
 
@@ -50,16 +50,16 @@ def point(
 ) -> str | None:
     """Move the pointer forward; None, or why it stays.
 
-    It never moves back in `as_of`. A version that the stage was rolled back from is pointed at
-    again only by force: whoever rolled it back knew why.
+    It never moves back in `as_of`. A night whose model the stage was rolled back from is pointed at
+    again only by force: whoever rolled it back knew why, and a late attempt makes another version.
     """
     current, etag = read_pointer(store, stage, target)
     if current is not None and current.as_of > as_of.isoformat():
         return f"the stage points at a newer model, of {current.as_of}"
     if current is not None and current.manifest_sha256 == packed.manifest_sha256:
         return None
-    if not force and packed.version in withdrawn(read_moves(store, stage, target)):
-        return "the stage was rolled back from this version; --force points anyway"
+    if not force and as_of.isoformat() in _withdrawn_nights(store, stage, target):
+        return "the stage was rolled back from this night's model; --force points anyway"
     digest, now = packed.manifest_sha256, format_time(now_us())
     pointer = Pointer(packed.version, uri, digest, as_of.isoformat(), now)
     try:
@@ -67,3 +67,13 @@ def point(
     except ConflictError:
         return "another run moved the pointer at the same time"
     return None
+
+
+def _withdrawn_nights(store: Store, stage: str, target: str) -> set[str]:
+    moves = read_moves(store, stage, target)
+    gone = withdrawn(moves)
+    return {move.pointer.as_of for move in moves if move.pointer.version in gone}
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %"

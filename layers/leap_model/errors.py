@@ -25,6 +25,16 @@ class FieldError(LeapError):
         super().__init__(f"{self.field} is {shown(value)}; it must be {rule}")
         self.rule = rule
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # It crosses processes, which by default make an exception anew from its text alone.
+        return _said_again, (str(self), self.field, self.rule)
+
+
+def _said_again(message: str, field: str, rule: str) -> FieldError:
+    fault = FieldError.__new__(FieldError, message)
+    fault.args, fault.field, fault.rule = (message,), field, rule
+    return fault
+
 
 class CatalogueError(LeapError):
     """The hardware catalogue breaks a rule; nothing of it is used."""

@@ -1,7 +1,7 @@
 """Moves of a stage's pointer: the record that `pointer history` shows and a rollback goes by.
 
-Each move is one small object, `pointers/STAGE/TARGET.moves/NUMBER.json`, written once. The pointer
-itself is moved first: it alone decides what is served.
+Each move is one small object, `pointers/STAGE/TARGET.moves/NUMBER.json`, written once and before
+the pointer itself, which alone decides what is served: no move that was made is missing.
 """
 
 import json
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from leap_model.artifact import load
-from leap_model.errors import LeapError, StoreError
+from leap_model.errors import LeapError
 from leap_model.pointer import Pointer, parse_pointer, read_pointer, write_pointer
 from leap_model.store import Store, checked_key
 from leap_model.times import format_time, now_us
@@ -56,32 +56,43 @@ def move_pointer(
     pointer: Pointer,
     current: Pointer | None,
     etag: str | None,
-) -> None:
-    """Move the pointer from `current`, which has the tag `etag`, and record it.
+) -> Move:
+    """Put a move from `current`, which has the tag `etag`, on record, and make it.
 
     Raises
     ------
     ConflictError
-        Another writer moved it first; nothing was done.
+        Another writer moved the pointer first; the record stays and counts for nothing.
+    StoreError
+        The move could not be recorded or made.
     """
-    write_pointer(store, stage, target, pointer, etag)
     replaced = current.version if current else None
-    try:
-        known = read_moves(store, stage, target, newest=1)
-        if current is not None and (not known or known[0].pointer.version != current.version):
-            # A process that ended between the two writes left its move out: mend the record.
-            _record(store, stage, target, Move("publish", current.published_at, None, current))
-        _record(store, stage, target, Move(action, format_time(now_us()), replaced, pointer))
-    except StoreError as fault:  # what is served has moved all the same
-        _log.warning(
-            "the move of stage %s to %s is not on record: %s", stage, pointer.version, fault
-        )
+    if current is not None and not any(
+        move.pointer.version == current.version for move in _recorded(store, stage, target, NEWEST)
+    ):
+        _record(store, stage, target, Move("publish", current.published_at, None, current))
+    move = Move(action, format_time(now_us()), replaced, pointer)
+    _record(store, stage, target, move)
+    write_pointer(store, stage, target, pointer, etag)
+    return move
 
 
 def read_moves(store: Store, stage: str, target: str, newest: int = NEWEST) -> list[Move]:
-    """The newest moves, oldest first. A record that cannot be read is left out and logged."""
-    found = [_parse(key, store.read(key)) for key in _keys(store, stage, target)[-newest:]]
-    return [move for move in found if move is not None]
+    """The newest moves that were made, oldest first.
+
+    A record that cannot be read is left out and logged. So is, without a word, one whose move was
+    never made: going back from what is served, no move replaced what it would have pointed at.
+    """
+    pointer, _ = read_pointer(store, stage, target)
+    found = _recorded(store, stage, target, newest)
+    known = {move.pointer.version for move in found}
+    served = pointer.version if pointer else None
+    made: list[Move] = []
+    for move in reversed(found):
+        if move.pointer.version == served or served not in known:
+            made.append(move)
+            served = move.replaced
+    return made[::-1]
 
 
 def withdrawn(moves: Sequence[Move]) -> set[str]:
@@ -98,7 +109,7 @@ def roll_back(store: Store, stage: str, target: str, version: str | None = None)
     """Point at an earlier version, by default the last one that served before the current one.
 
     Versions that were themselves rolled back from are passed over unless named. Naming a version
-    that came after the current one rolls forward.
+    that was published after the current one rolls forward.
 
     Raises
     ------
@@ -111,25 +122,31 @@ def roll_back(store: Store, stage: str, target: str, version: str | None = None)
     if current is None:
         raise RollbackError(f"the stage {stage} points at no model")
     moves = read_moves(store, stage, target)
-    order = list(dict.fromkeys(move.pointer.version for move in moves))
-    if current.version not in order:
-        order.append(current.version)
-    here = order.index(current.version)
-    if version is None:
-        passed_over = withdrawn(moves)
-        earlier = [name for name in order[:here] if name not in passed_over]
-        if not earlier:
-            raise RollbackError(f"the stage {stage} has served no version before {current.version}")
-        version = earlier[-1]
-    if version not in order:
-        raise RollbackError(f"the stage {stage} has never served {version}")
-    if version == current.version:
-        raise RollbackError(f"the stage {stage} serves {version} already")
-    chosen = next(move.pointer for move in reversed(moves) if move.pointer.version == version)
+    chosen = _chosen(stage, moves, current.version, version)
     _must_load(store, chosen)
-    action: Action = "rollback" if order.index(version) < here else "forward"
-    move_pointer(store, stage, target, action, chosen, current, etag)
-    return read_moves(store, stage, target, newest=1)[0]
+    # The last publication of each: a version may serve, go and be published again.
+    order = [move.pointer.version for move in moves if move.action == "publish"][::-1]
+    later = (
+        chosen.version in order[: order.index(current.version)]
+        if current.version in order
+        else False
+    )
+    action: Action = "forward" if later else "rollback"
+    return move_pointer(store, stage, target, action, chosen, current, etag)
+
+
+def _chosen(stage: str, moves: Sequence[Move], current: str, version: str | None) -> Pointer:
+    """The pointer of a version that served, by default of the last one fit to go back to."""
+    if version == current:
+        raise RollbackError(f"the stage {stage} serves {version} already")
+    passed_over = withdrawn(moves) | {current}
+    for move in reversed(moves):
+        name = move.pointer.version
+        if name == version or (version is None and name not in passed_over):
+            return move.pointer
+    if version is None:
+        raise RollbackError(f"the stage {stage} has served no version before {current}")
+    raise RollbackError(f"the stage {stage} has never served {version}")
 
 
 def _must_load(store: Store, pointer: Pointer) -> None:
@@ -149,6 +166,12 @@ def _record(store: Store, stage: str, target: str, move: Move) -> None:
     number = int(keys[-1][-len("00000000.json") : -len(".json")]) + 1 if keys else 1
     while not store.create(f"{folder}/{number:08}.json", content):
         number += 1  # another writer's move has this number
+
+
+def _recorded(store: Store, stage: str, target: str, newest: int) -> list[Move]:
+    """The newest moves on record, made or not."""
+    found = [_parse(key, store.read(key)) for key in _keys(store, stage, target)[-newest:]]
+    return [move for move in found if move is not None]
 
 
 def _keys(store: Store, stage: str, target: str) -> list[str]:

@@ -103,6 +103,8 @@ class LocalStore:
             return self._path(key).read_bytes()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
+        except OSError as fault:
+            raise StoreError(f"{key[:80]} cannot be read: {fault.strerror or fault}") from None
 
     def create(self, key: str, content: bytes) -> bool:
         path = self._path(key)

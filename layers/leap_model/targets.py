@@ -29,7 +29,8 @@ class Target:
 
     def of_log(self, predicted: Floats) -> Floats:
         """(n,) predictions in the target's own unit."""
-        return np.minimum(np.exp(predicted), self.most)
+        with np.errstate(over="ignore"):  # infinity is told apart where it matters
+            return np.minimum(np.exp(predicted), self.most)
 
 
 TARGETS: Mapping[str, Target] = {

@@ -40,7 +40,8 @@ class Cascade:
     least_moved : float
         Share of the rows; a round in which fewer moved is the last.
     reach : int
-        Bins to each side of a row's own whose experts are asked whether they predict it better.
+        Bins with rows to each side of a row's own whose experts are asked whether they predict it
+        better.
     deciding_trees : int
         Trees of the experts that only decide where rows move; those that serve have
         `expert_trees`.
@@ -98,7 +99,8 @@ class Cascade:
 
     def _first_bins(self, values: Floats) -> Ints:
         allowed = len(values) // self.least_rows_per_bin
-        return equal_frequency(values, max(1, min(self.bins, allowed)))
+        bins = max(1, min(self.bins, allowed))
+        return equal_frequency(values, bins, self.least_rows_per_bin)
 
     def _goes_on(self, bins: Ints, rounds: Sequence[Mapping[str, Any]]) -> bool:
         if len(rounds) >= self.rounds or bins.min() == bins.max():

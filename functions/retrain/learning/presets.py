@@ -19,7 +19,7 @@ ESTIMATORS: Mapping[str, Single | Cascade] = {
         Cascade(),
         Cascade(
             name="cascade-published",
-            reach=13,
+            reach=1_000,
             expert_trees=3_000,
             expert_leaves=255,
             expert_learning_rate=0.03,
@@ -33,7 +33,8 @@ ESTIMATORS: Mapping[str, Single | Cascade] = {
 ones; both presets differ in nothing else. The publication does not state the classifier's size."""
 
 _LEAST = {"rounds": 0, "reach": 0, "leaves": 2, "expert_leaves": 2, "classifier_leaves": 2}
-_MOST = 1_000_000
+_MOST = {"bins": 1_000}
+_MOST_OF_ANY = 1_000_000
 
 
 def configured(name: str, constants: Mapping[str, str]) -> Estimator:
@@ -57,12 +58,15 @@ def configured(name: str, constants: Mapping[str, str]) -> Estimator:
 def _parsed(constant: str, text: str, current: Any) -> Any:
     """The text as the type that the constant has."""
     value = value_of_cell(text)
+    if value is None:
+        raise FieldError(constant, text, "a value")
     if isinstance(current, bool):
         if not isinstance(value, bool):
             raise FieldError(constant, text, "true or false")
         return value
     if isinstance(current, int):
-        return fields.integer(value, constant, _LEAST.get(constant, 1), _MOST)
+        most = _MOST.get(constant, _MOST_OF_ANY)
+        return fields.integer(value, constant, _LEAST.get(constant, 1), most)
     if constant == "least_moved":
         return fields.number(value, constant, least=0, most=1)
     return fields.number(value, constant, above=0, most=1)
