@@ -89,10 +89,12 @@ def _print(result: Mapping[str, Any]) -> None:
     everyone = {own: result} | result["comparators"]
     columns = (
         *("", "w10", "w20", "w20 range", "median error", "ratio"),
-        *("w20 new families", "w20 known", "attempts", "coverage"),
+        *("all nights: new families", "known", "answered", "coverage"),
     )
     rows = [(*_row(name, entry), *_apart(entry["nights"])) for name, entry in everyone.items()]
-    print_table(f"Median of {len(result['nights'])} nights", columns, rows)
+    nights = len(result["nights"])
+    title = f"{result['target']}, median of {nights} night{'s' if nights != 1 else ''}"
+    print_table(title, columns, rows)
     for partial, methods in result["covered"].items():
         shown = [
             (
@@ -101,7 +103,7 @@ def _print(result: Mapping[str, Any]) -> None:
             )
             for name, entry in methods.items()
         ]
-        print_table(f"On what {partial} answers", (*columns[:6], "attempts"), shown)
+        print_table(f"Of the attempts that {partial} answers", (*columns[:6], "answered"), shown)
 
 
 def _row(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:

@@ -69,6 +69,7 @@ def backtest(
     every = {name: [night.figures[name] for night in nights] for name in (MODEL, *plan.compare)}
     own = _summary(every.pop(MODEL))
     return {
+        "target": settings.target.name,
         "estimator": settings.estimator.name,
         **own,
         "comparators": {name: _summary(figures) for name, figures in every.items()},

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leap_model.columns import Floats
 from leap_model.request import Candidate
@@ -14,17 +13,22 @@ def underused(
     throughput: Floats,
     samples_per_dollar: Floats,
     utilization: Floats,
-) -> NDArray[np.bool_]:
-    """(n,) whether each candidate is a premium type that the job would not use well enough.
+) -> list[str | None]:
+    """For each candidate on a premium type that the job would not use well enough, why so.
 
     What must reach the type's `premium_min_efficiency` (contract section 4) is the predicted
     utilization, or where that is unknown (NaN) the relative efficiency.
     """
     relative = _relative_efficiency(candidates, throughput, samples_per_dollar)
-    efficiency = np.where(np.isnan(utilization), relative, utilization)
-    premium = np.array([candidate.hardware.premium for candidate in candidates], bool)
-    least = np.array([candidate.hardware.premium_min_efficiency for candidate in candidates])
-    return np.asarray(premium & (efficiency < least), np.bool_)
+    reasons: list[str | None] = [None] * len(candidates)
+    for at, candidate in enumerate(candidates):
+        known = not np.isnan(utilization[at])
+        efficiency = utilization[at] if known else relative[at]
+        least = candidate.hardware.premium_min_efficiency
+        if candidate.hardware.premium and efficiency < least:
+            rule = "predicted utilization" if known else "relative efficiency"
+            reasons[at] = f"its {rule} is {efficiency:.2g}; a premium type needs {least:.2g}"
+    return reasons
 
 
 def _relative_efficiency(

@@ -46,14 +46,15 @@ def rank_with(serving: Serving, request: Request, *, premium_filter: bool = True
         raise FloatingPointError("a prediction is not finite")
     utilization = _utilization(serving, request, candidates, jobs, families)
 
-    wasteful = np.zeros(len(candidates), bool)
+    wasteful: list[str | None] = [None] * len(candidates)
     if premium_filter:
         wasteful = underused(candidates, throughput, per_dollar, utilization)
-    excluded += [
-        Excluded(candidates[at].id, candidates[at].hardware.hardware_type, "premium_underused")
-        for at in np.flatnonzero(wasteful)
-    ]
-    kept = sorted(np.flatnonzero(~wasteful), key=lambda at: (-per_dollar[at], candidates[at].id))
+    for candidate, why in zip(candidates, wasteful, strict=True):
+        if why is not None:
+            name = candidate.hardware.hardware_type
+            excluded.append(Excluded(candidate.id, name, "premium_underused", why))
+    kept = [at for at, why in enumerate(wasteful) if why is None]
+    kept.sort(key=lambda at: (-per_dollar[at], candidates[at].id))
     return answer(
         preference=[
             _entry(

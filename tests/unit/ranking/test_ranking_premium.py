@@ -4,6 +4,10 @@ from typing import Any
 
 import pytest
 
+from leap_model.ranking import rank_with
+from leap_model.request import parse_request
+from leap_model.source import Serving, Versioned
+from leap_model.switches import EVERYONE
 from tests.support import checked, excluded, preferred
 from tests.unit.ranking.hand_made import answer_to, hand_made, hardware, job
 
@@ -28,6 +32,7 @@ def _ids(*types: dict[str, Any], candidates: Any = None, **values: Any) -> list[
         (400.0, 0.26, False),
         (1e9, 0.0, True),
         (100.0, 1.0, True),
+        (100.1, 1.0, False),
         (50.0, 2.0, True),  # used better than the other
     ],
 )
@@ -113,3 +118,80 @@ def test_each_premium_candidate_is_judged_by_itself() -> None:
     answer = checked(answer_to(hand_made(types), candidates))
     assert preferred(answer) == ["narrow", "plain"]
     assert excluded(answer) == [("wide", "premium_underused")]
+
+
+def test_with_the_filter_off_an_underused_type_is_ranked_where_it_belongs() -> None:
+    types = [_chip("plain", cost_per_hour=2.0), _chip("premium", 1e6, premium=True)]
+    serving = Serving(Versioned("v1", hand_made(types)), None, EVERYONE)
+    asked = parse_request({"job": job(), "candidates": ["plain", "premium"]})
+    filtered = checked(rank_with(serving, asked))
+    assert (preferred(filtered), excluded(filtered)) == (
+        ["plain"],
+        [("premium", "premium_underused")],
+    )
+    everyone = checked(rank_with(serving, asked, premium_filter=False))
+    assert (preferred(everyone), excluded(everyone)) == (["premium", "plain"], [])
+    assert everyone["preference"][1] == filtered["preference"][0]
+
+
+@pytest.mark.parametrize(("weak", "best", "stays"), [("a", "b", True), ("b", "a", False)])
+def test_of_plain_types_with_equal_work_per_dollar_the_first_by_id_is_compared_with(
+    weak: str, best: str, stays: bool
+) -> None:
+    types = [_chip("weak", 1000), _chip("best", 100), _chip("premium", 400, premium=True)]
+    plain = [{"hardware_type": "weak", "id": weak}, {"hardware_type": "best", "id": best}]
+    for candidates in (plain, plain[::-1]):
+        assert ("premium" in _ids(*types, candidates=[*candidates, "premium"])) is stays
+
+
+def test_no_comparison_is_with_a_premium_type_however_good() -> None:
+    good = _chip("good", 10, premium=True, cost_per_hour=0.01)
+    assert _ids(_chip("plain"), good, _chip("premium", 200, premium=True)) == [
+        *("good", "plain", "premium")
+    ]
+
+
+@pytest.mark.parametrize(("spot_cost", "stays"), [(0.1, True), (0.3, False)])
+def test_the_comparison_is_with_the_best_id_of_a_plain_type_and_its_own_hosts(
+    spot_cost: float, stays: bool
+) -> None:
+    spot = {"hardware_type": "plain", "id": "s", "num_trainers": 4, "cost_per_hour": spot_cost}
+    types = [_chip("plain"), _chip("premium", 400, premium=True)]
+    ids = _ids(*types, candidates=["plain", spot, "premium"])
+    assert ("premium" in ids) is stays
+
+
+def test_the_peak_of_the_compared_type_counts_its_own_accelerators() -> None:
+    wide = {"hardware_type": "plain", "accelerators_per_host": 8}
+    types = [_chip("plain"), _chip("premium", 1600, premium=True)]
+    assert "premium" in _ids(*types, candidates=[wide, "premium"])
+    assert "premium" not in _ids(*types)
+
+
+def test_a_lower_price_makes_no_premium_type_better_used() -> None:
+    candidates = [
+        "plain",
+        {"hardware_type": "premium", "id": "on-demand", "cost_per_hour": 5.0},
+        {"hardware_type": "premium", "id": "spot", "cost_per_hour": 0.01},
+        {"hardware_type": "premium", "id": "half", "accelerators_per_host": 0.5},
+    ]
+    types = [_chip("plain"), _chip("premium", 400, premium=True)]
+    answer = checked(answer_to(hand_made(types), candidates))
+    assert preferred(answer) == ["half", "plain"]
+    assert excluded(answer) == [
+        *(("on-demand", "premium_underused"), ("spot", "premium_underused"))
+    ]
+
+
+def test_a_plain_type_that_may_not_be_ranked_is_nothing_to_compare_with() -> None:
+    types = [_chip("plain"), _chip("premium", 400, premium=True)]
+    artifact = hand_made(types, rows={"plain": 49, "premium": 50})
+    answer = checked(answer_to(artifact, ["plain", "premium"]))
+    assert preferred(answer) == ["premium"]
+    answer = checked(answer_to(artifact, ["plain", "premium"], allow_untrained=True))
+    assert preferred(answer) == ["plain"]
+
+
+def test_a_floor_of_a_type_that_is_not_premium_means_nothing() -> None:
+    plain = _chip("plain", 1e6, premium=False, premium_min_efficiency=1.0)
+    assert _ids(plain, _chip("other", 100)) == ["other", "plain"]
