@@ -6,13 +6,18 @@ processes read them, and gives each process the threads that it is told.
 """
 
 import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeAlias
 
 from functions.retrain.learning.threads import cores
 from functions.retrain.stages import peak_memory_mb
 from leap_model.errors import TrainingError
+
+_PARENT_CHECK_S = 1.0
 
 FEWEST_ROWS = 5_000
 """Training rows below which starting processes costs more than they save."""
@@ -76,5 +81,19 @@ def workers(rows: int, asked: int | None) -> Iterator[Workers]:
 
 
 def _told(function: Callable[..., Any], *arguments: Any) -> tuple[int, float, Any]:
+    _end_with_parent()
     result = function(*arguments)
     return os.getpid(), peak_memory_mb(), result
+
+
+@cache
+def _end_with_parent() -> None:
+    """Once a process: a run that is killed must not leave its processes behind, which wait."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_PARENT_CHECK_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,3 +42,9 @@ def matrix_of(training: TrainingSet) -> tuple[str, bool, bool]:
     matrix: Any = training.matrix
     name = str(matrix.filename) if isinstance(matrix, np.memmap) else ""
     return name, matrix.flags.writeable, matrix.flags.f_contiguous
+
+
+def linger(folder: str, seconds: float) -> None:
+    """Leave this process's id in a folder, and stay."""
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(seconds)

@@ -2,8 +2,13 @@
 
 import os
 import pickle
-from collections.abc import Iterator
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +124,41 @@ def test_a_large_matrix_is_one_read_only_file_for_all_calls_of_a_training(two: W
     assert told == told[:1] * 3
     other = replace(training, matrix=training.matrix.copy(order="F"))
     assert two.run([(matrix_of, other)])[0][0] not in ("", file)
+
+
+_RUN = """
+import sys
+from functions.retrain.learning.workers import workers
+from tests.unit.learning.calls import linger
+
+with workers(0, 2) as pool:
+    pool.run([(linger, sys.argv[1], 60.0), (linger, sys.argv[1], 60.0)])
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_a_run_that_is_killed(tmp_path: Path, how: int) -> None:
+    run = subprocess.Popen([sys.executable, "-c", _RUN, str(tmp_path)])
+    try:
+        assert _until(lambda: len(list(tmp_path.iterdir())) == 2)
+    finally:
+        run.send_signal(how)
+        run.wait()
+    pids = [int(path.name) for path in tmp_path.iterdir()]
+    assert _until(lambda: not any(_alive(pid) for pid in pids))
+
+
+def _until(happened: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Whether it happened in time; the limit is far beyond what it takes."""
+    end = time.monotonic() + seconds
+    while not happened() and time.monotonic() < end:
+        time.sleep(0.1)
+    return happened()
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text()
