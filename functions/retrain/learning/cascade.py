@@ -59,7 +59,7 @@ class Cascade:
     expert_learning_rate: float = 0.1
     deciding_trees: int = 60
     classifier_trees: int = 120
-    classifier_leaves: int = 31
+    classifier_leaves: int = 63
     classifier_learning_rate: float = 0.1
 
     def fit(self, training: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
@@ -141,13 +141,14 @@ class Cascade:
         if len(alive) == 1:
             ((expert, spent),) = pool.run(calls)
             return [expert], None, {"experts": round(spent, 3)}
-        # First, since nothing takes as long, and on half the cores: the rest have the experts.
         threads = threads_for(len(bins))
-        threads = threads if pool.count == 1 else max(1, min(threads, pool.count // 2))
-        (picker, picking), *fits = pool.run(
-            [(fit_classifier, fitting, self._classifier(), bins, threads), *calls]
-        )
-        spent = {"classifier": picking, "experts": sum(seconds for _, seconds in fits)}
+        picking = (fitting, self._classifier(), bins, threads)
+        if threads == 1:  # beside the experts, and first: nothing takes as long
+            (picker, took), *fits = pool.run([(fit_classifier, *picking), *calls])
+        else:  # after them, when the cores are its own
+            fits = pool.run(calls)
+            picker, took = fit_classifier(*picking)
+        spent = {"classifier": took, "experts": sum(seconds for _, seconds in fits)}
         rounded = {name: round(seconds, 3) for name, seconds in spent.items()}
         return [expert for expert, _ in fits], picker, rounded
 
