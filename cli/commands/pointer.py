@@ -90,12 +90,18 @@ def rollback(
     if as_json:
         print_json(move.to_json())
         return
-    pointer = move.pointer
-    out.print(
-        f"stage {stage} serves {pointer.version} of {pointer.as_of} in the place of {move.replaced}"
-    )
+    pointer, before = move.pointer, move.replaced
+    out.print(f"stage {stage} serves {pointer.version} of {pointer.as_of}")
+    if before is not None:
+        out.print(f"in the place of {before.version} of {before.as_of}")
 
 
 def _row(move: Move) -> tuple[Any, ...]:
     pointer = move.pointer
-    return move.moved_at, move.action, pointer.version, pointer.as_of, move.replaced or "–"
+    return (
+        move.moved_at,
+        move.action,
+        pointer.version,
+        pointer.as_of,
+        move.replaced.version if move.replaced else "–",
+    )

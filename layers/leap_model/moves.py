@@ -8,7 +8,7 @@ import json
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from leap_model.artifact import load
@@ -31,11 +31,14 @@ class RollbackError(LeapError):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One move: what it was, when, from which version (None: from nothing), and where to."""
+    """One move: what it was, when, what was served before (None: nothing), and what since.
+
+    No two pointers that a stage ever served are equal, since each says when it was pointed at.
+    """
 
     action: str
     moved_at: str
-    replaced: str | None
+    replaced: Pointer | None
     pointer: Pointer
 
     def to_json(self) -> dict[str, Any]:
@@ -43,7 +46,7 @@ class Move:
         return {
             "action": self.action,
             "moved_at": self.moved_at,
-            "replaced": self.replaced,
+            "replaced": None if self.replaced is None else self.replaced.to_json(),
             "pointer": self.pointer.to_json(),
         }
 
@@ -66,12 +69,7 @@ def move_pointer(
     StoreError
         The move could not be recorded or made.
     """
-    replaced = current.version if current else None
-    if current is not None and not any(
-        move.pointer.version == current.version for move in _recorded(store, stage, target, NEWEST)
-    ):
-        _record(store, stage, target, Move("publish", current.published_at, None, current))
-    move = Move(action, format_time(now_us()), replaced, pointer)
+    move = Move(action, pointer.published_at, current, pointer)
     _record(store, stage, target, move)
     write_pointer(store, stage, target, pointer, etag)
     return move
@@ -80,19 +78,23 @@ def move_pointer(
 def read_moves(store: Store, stage: str, target: str, newest: int = NEWEST) -> list[Move]:
     """The newest moves that were made, oldest first.
 
-    A record that cannot be read is left out and logged. So is, without a word, one whose move was
-    never made: going back from what is served, no move replaced what it would have pointed at.
+    They are found going back from what is served: the record that points at it, then the one that
+    points at what that one replaced, and so on. Records of moves that were never made are not on
+    this way. A record that cannot be read is logged, and what it pointed at shown as published.
     """
-    pointer, _ = read_pointer(store, stage, target)
-    found = _recorded(store, stage, target, newest)
-    known = {move.pointer.version for move in found}
-    served = pointer.version if pointer else None
+    served, _ = read_pointer(store, stage, target)
+    left = _recorded(store, stage, target, max(newest, NEWEST))
     made: list[Move] = []
-    for move in reversed(found):
-        if move.pointer.version == served or served not in known:
-            made.append(move)
-            served = move.replaced
-    return made[::-1]
+    while served is not None:
+        at = max((i for i, move in enumerate(left) if move.pointer == served), default=None)
+        if at is not None:
+            made.append(left[at])
+            served, left = left[at].replaced, left[:at]
+            continue
+        made.append(Move("publish", served.published_at, None, served))
+        left = [move for move in left if move.replaced != served]
+        served = left[-1].pointer if left else None
+    return made[::-1][-newest:]
 
 
 def withdrawn(moves: Sequence[Move]) -> set[str]:
@@ -100,7 +102,7 @@ def withdrawn(moves: Sequence[Move]) -> set[str]:
     versions: set[str] = set()
     for move in moves:
         if move.action == "rollback" and move.replaced is not None:
-            versions.add(move.replaced)
+            versions.add(move.replaced.version)
         versions.discard(move.pointer.version)
     return versions
 
@@ -124,22 +126,16 @@ def roll_back(store: Store, stage: str, target: str, version: str | None = None)
     moves = read_moves(store, stage, target)
     chosen = _chosen(stage, moves, current.version, version)
     _must_load(store, chosen)
-    # The last publication of each: a version may serve, go and be published again.
-    order = [move.pointer.version for move in moves if move.action == "publish"][::-1]
-    later = (
-        chosen.version in order[: order.index(current.version)]
-        if current.version in order
-        else False
-    )
-    action: Action = "forward" if later else "rollback"
-    return move_pointer(store, stage, target, action, chosen, current, etag)
+    action: Action = "forward" if chosen.version in _later(moves, current.version) else "rollback"
+    pointer = replace(chosen, published_at=format_time(now_us()))
+    return move_pointer(store, stage, target, action, pointer, current, etag)
 
 
 def _chosen(stage: str, moves: Sequence[Move], current: str, version: str | None) -> Pointer:
     """The pointer of a version that served, by default of the last one fit to go back to."""
     if version == current:
         raise RollbackError(f"the stage {stage} serves {version} already")
-    passed_over = withdrawn(moves) | {current}
+    passed_over = withdrawn(moves) | _later(moves, current) | {current}
     for move in reversed(moves):
         name = move.pointer.version
         if name == version or (version is None and name not in passed_over):
@@ -147,6 +143,13 @@ def _chosen(stage: str, moves: Sequence[Move], current: str, version: str | None
     if version is None:
         raise RollbackError(f"the stage {stage} has served no version before {current}")
     raise RollbackError(f"the stage {stage} has never served {version}")
+
+
+def _later(moves: Sequence[Move], current: str) -> set[str]:
+    """Versions whose last publication came after that of the current one."""
+    order = [move.pointer.version for move in moves if move.action == "publish"]
+    last = {version: at for at, version in enumerate(order)}
+    return {version for version, at in last.items() if at > last.get(current, -1)}
 
 
 def _must_load(store: Store, pointer: Pointer) -> None:
@@ -182,13 +185,12 @@ def _keys(store: Store, stage: str, target: str) -> list[str]:
 def _parse(key: str, content: bytes | None) -> Move | None:
     try:
         document = json.loads(content or b"")
-        pointer = parse_pointer(json.dumps(document["pointer"]).encode())
         replaced = document["replaced"]
         return Move(
             str(document["action"]),
             str(document["moved_at"]),
-            None if replaced is None else str(replaced),
-            pointer,
+            None if replaced is None else parse_pointer(json.dumps(replaced).encode()),
+            parse_pointer(json.dumps(document["pointer"]).encode()),
         )
     except (ValueError, KeyError, TypeError, LeapError, RecursionError) as fault:
         _log.warning("%s is no record of a move: %r", key, fault)

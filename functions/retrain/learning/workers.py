@@ -72,12 +72,16 @@ def workers(rows: int, asked: int | None) -> Iterator[Workers]:
         yield Workers(1)
         return
     from joblib import Parallel, parallel_config
+    from joblib.externals.loky import get_reusable_executor
 
-    with (
-        parallel_config("loky", n_jobs=count, inner_max_num_threads=1),
-        Parallel(batch_size=1, pre_dispatch="all") as parallel,
-    ):
-        yield Workers(count, parallel)
+    try:
+        with (
+            parallel_config("loky", n_jobs=count, inner_max_num_threads=1),
+            Parallel(batch_size=1, pre_dispatch="all") as parallel,
+        ):
+            yield Workers(count, parallel)
+    finally:  # joblib would keep them, and their memory, for another five minutes
+        get_reusable_executor().shutdown(wait=True)
 
 
 def _told(function: Callable[..., Any], *arguments: Any) -> tuple[int, float, Any]:

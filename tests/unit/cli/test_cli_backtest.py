@@ -112,7 +112,9 @@ def test_nights_without_attempts_are_dashes_in_every_table(past: LocalStore) -> 
     options = ("--nights", 1, "--from", "2026-01-20", "--compare", "family-median")
     tables = _tables(succeeded("backtest", "--store", past, *options))
     assert tables == {
-        "throughput, median of 1 night": dict.fromkeys(("single", "family-median"), ["–"] * 7 + ["0", "–"]),
+        "throughput, median of 1 night": dict.fromkeys(
+            ("single", "family-median"), ["–"] * 7 + ["0", "–"]
+        ),
         "Of the attempts that family-median answers": dict.fromkeys(
             ("single", "family-median"), ["–"] * 5 + ["0"]
         ),
