@@ -8,7 +8,7 @@ from typing import Any
 
 from leap_model import fields
 from leap_model.errors import FieldError, ModelUnavailableError, StoreError
-from leap_model.store import Store, checked_key, etag_of
+from leap_model.store import Store, checked_key
 from leap_model.times import parse_time
 
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -42,10 +42,8 @@ def read_pointer(store: Store, stage: str, target: str) -> tuple[Pointer | None,
     ModelUnavailableError
         The pointer is there but cannot be read.
     """
-    content = store.read(pointer_key(stage, target))
-    if content is None:
-        return None, None
-    return parse_pointer(content), etag_of(content)
+    content, tag = store.fetch(pointer_key(stage, target))
+    return None if content is None else parse_pointer(content), tag
 
 
 def parse_pointer(content: bytes) -> Pointer:

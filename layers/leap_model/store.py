@@ -44,6 +44,9 @@ class Store(Protocol):
     def read(self, key: str) -> bytes | None:
         """An object's content, None where there is none."""
 
+    def fetch(self, key: str) -> tuple[bytes | None, str | None]:
+        """An object's content and the tag that `replace` needs; both None where there is none."""
+
     def create(self, key: str, content: bytes) -> bool:
         """Write an object that must not be there yet; False where it is."""
 
@@ -57,12 +60,7 @@ class Store(Protocol):
         """
 
     def folder(self, prefix: str) -> Path:
-        """A local folder that holds everything below a prefix."""
-
-
-def etag_of(content: bytes) -> str:
-    """The tag by which a conditional write knows a content."""
-    return hashlib.sha256(content).hexdigest()
+        """A local folder that holds the files of the artifact below a prefix."""
 
 
 def overwrite(store: Store, key: str, content: bytes) -> None:
@@ -73,8 +71,8 @@ def overwrite(store: Store, key: str, content: bytes) -> None:
     ConflictError
         Another writer did so at the same moment.
     """
-    current = store.read(key)
-    store.replace(key, content, etag_of(current) if current is not None else None)
+    _, tag = store.fetch(key)
+    store.replace(key, content, tag)
 
 
 class LocalStore:
@@ -106,6 +104,10 @@ class LocalStore:
         except OSError as fault:
             raise StoreError(f"{key[:80]} cannot be read: {fault.strerror or fault}") from None
 
+    def fetch(self, key: str) -> tuple[bytes | None, str | None]:
+        content = self.read(key)
+        return content, None if content is None else _tag(content)
+
     def create(self, key: str, content: bytes) -> bool:
         path = self._path(key)
         with _writing(key), _temporary(path, content) as temporary:
@@ -117,15 +119,14 @@ class LocalStore:
     def replace(self, key: str, content: bytes, etag: str | None) -> str:
         path = self._path(key)
         with _writing(key), _temporary(path, content) as temporary, _locked(path):
-            current = self.read(key)
-            if (etag_of(current) if current is not None else None) != etag:
+            if self.fetch(key)[1] != etag:
                 raise ConflictError(f"{key} was changed by another writer")
             if etag is None and not self._link(temporary, path):
                 raise ConflictError(f"{key} was created by another writer")
             if etag is not None:
                 temporary.replace(path)
             _sync_folder(path.parent)
-        return etag_of(content)
+        return _tag(content)
 
     def folder(self, prefix: str) -> Path:
         return self._path(prefix)
@@ -141,6 +142,11 @@ class LocalStore:
 
     def _path(self, key: str) -> Path:
         return self.root / checked_key(key)
+
+
+def _tag(content: bytes) -> str:
+    """The tag by which a conditional write knows a content."""
+    return hashlib.sha256(content).hexdigest()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 from leap_model import fields
 from leap_model.errors import MISSING, FieldError, StoreError
-from leap_model.store import Store, checked_key, etag_of
+from leap_model.store import Store, checked_key
 
 _DRAWS = 10_000
 
@@ -62,11 +62,11 @@ def read_switches(store: Store, stage: str) -> tuple[Switches | None, str | None
         They are there but broken.
     """
     key = switches_key(stage)
-    content = store.read(key)
+    content, tag = store.fetch(key)
     if content is None:
         return None, None
     try:
-        return _parse(content), etag_of(content)
+        return _parse(content), tag
     except ValueError as fault:
         raise StoreError(f"{key} is broken, so the stage ranks nobody: {fault}") from None
 
@@ -104,8 +104,7 @@ def write_switches(
     """
     key = switches_key(stage)
     if replace:
-        content = store.read(key)
-        current, etag = NOBODY, None if content is None else etag_of(content)
+        current, etag = NOBODY, store.fetch(key)[1]
     else:
         known, etag = read_switches(store, stage)
         current = known or NOBODY
