@@ -138,6 +138,20 @@ def _create(store: Store, key: str, content: bytes) -> None:
         raise StoreError(f"{key} is there already with other content; a version never changes")
 
 
+def listed_files(manifest: bytes) -> list[str]:
+    """The files that a manifest lists.
+
+    Raises
+    ------
+    ArtifactError
+        It is no manifest, or a name is none of a file below it.
+    """
+    try:
+        return [checked_key(name) for name in json.loads(manifest)["files"]]
+    except (ValueError, TypeError, KeyError, StoreError, RecursionError) as fault:
+        raise ArtifactError(f"the artifact's manifest is malformed: {fault!r}") from None
+
+
 def load(folder: Path, manifest_sha256: str | None = None) -> Artifact:
     """Open a version, once every file is known to be what was written.
 

@@ -1,34 +1,35 @@
-"""A store in S3. boto3 is loaded when a store is made, never when this module is imported."""
+"""A store in S3 (contract section 3)."""
 
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
-from leap_model.aws import client
-from leap_model.errors import ConflictError, StoreError
+from leap_model.artifact import MANIFEST, listed_files
+from leap_model.aws import client, code_of, is_absent, lost_a_race
+from leap_model.errors import ConflictError, LeapError, StoreError
 from leap_model.store import checked_key
 
-_ABSENT = {"NoSuchKey", "404", "NotFound"}
-_LOST = {"PreconditionFailed", "ConditionalRequestConflict", "412", "409"}
 _DOWNLOADS = 8
 """Files of an artifact fetched at once."""
 
+T = TypeVar("T")
+
 
 class S3Store:
-    """A store under a bucket and prefix. Conditional writes are S3's own.
+    """A store under a bucket and prefix; conditional writes are S3's own.
 
     Parameters
     ----------
     bucket, prefix : str
         Where it lies; the prefix may be empty.
     s3 : optional
-        A boto3 client; by default one with the library's time limits.
+        A boto3 client; by default one with the library's time budget.
     cache : Path, optional
-        Folder for artifacts that were fetched; by default one of the temporary folder.
+        Folder for artifacts that were fetched; by default one in the temporary folder.
     """
 
     def __init__(
@@ -38,6 +39,20 @@ class S3Store:
         self.prefix = f"{checked_key(prefix)}/" if prefix else ""
         self._s3 = s3 or client("s3")
         self._cache = cache or Path(tempfile.gettempdir()) / "leap-artifacts"
+
+    @classmethod
+    def of_uri(cls, uri: str, s3: Any = None, cache: Path | None = None) -> Self:
+        """The store at `s3://BUCKET/PREFIX`.
+
+        Raises
+        ------
+        StoreError
+            It is no such address.
+        """
+        bucket, _, prefix = uri.removeprefix("s3://").strip("/").partition("/")
+        if not uri.startswith("s3://") or not bucket:
+            raise StoreError(f'"{uri[:80]}" is no s3://BUCKET/PREFIX')
+        return cls(bucket, prefix, s3, cache)
 
     def __str__(self) -> str:
         return f"s3://{self.bucket}/{self.prefix}".rstrip("/")
@@ -51,9 +66,10 @@ class S3Store:
         return sorted(key.removeprefix(self.prefix) for key in found)
 
     def size(self, key: str) -> int | None:
-        return self._unless_absent(
-            key, lambda name: int(self._s3.head_object(Bucket=self.bucket, Key=name)["ContentLength"])
-        )
+        def head(name: str) -> int:
+            return int(self._s3.head_object(Bucket=self.bucket, Key=name)["ContentLength"])
+
+        return self._unless_absent(key, head)
 
     def read(self, key: str) -> bytes | None:
         return self.fetch(key)[0]
@@ -73,40 +89,40 @@ class S3Store:
         return True
 
     def replace(self, key: str, content: bytes, etag: str | None) -> str:
-        if etag is None:
-            return self._put(key, content, IfNoneMatch="*")
-        return self._put(key, content, IfMatch=etag)
+        condition = {"IfNoneMatch": "*"} if etag is None else {"IfMatch": etag}
+        return self._put(key, content, **condition)
 
     def folder(self, prefix: str) -> Path:
         """The artifact's files in the cache, fetched once, several at a time.
 
-        What the manifest lists is fetched and nothing else, so that reading needs no listing.
-        Artifacts fetched before the last one are removed: a disk of 512 MB must take any number
-        of nights. Files that are still mapped live on until they are let go of.
+        What the manifest lists is fetched and nothing else, so that no right to list is needed.
+        Of a target's artifacts the cache keeps this one and the one before: a small disk must
+        take any number of nights. Files that are still mapped live on until they are let go of.
         """
-        place = self._cache / checked_key(prefix)
+        place = self._cache / self.bucket / self._name(prefix)
         if (place / MANIFEST).is_file():
             return place
         manifest = self.read(f"{prefix}/{MANIFEST}")
         if manifest is None:
             raise StoreError(f"{prefix} has no manifest: it was never completed")
-        names = listed_files(manifest)
-        self._cache.mkdir(parents=True, exist_ok=True)
-        fetched = Path(tempfile.mkdtemp(prefix=".", dir=self._cache))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        self._keep_newest(place.parent)
+        fetched = Path(tempfile.mkdtemp(prefix=".", dir=place.parent))
         try:
             with ThreadPoolExecutor(_DOWNLOADS) as pool:
+                names = listed_files(manifest)
                 list(pool.map(lambda name: self._download(prefix, name, fetched), names))
             (fetched / MANIFEST).write_bytes(manifest)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            self._forget_all_but_newest(place.parent)
-            with suppress(OSError):  # another thread or process was first
+            with suppress(OSError):  # another process had it first
                 fetched.rename(place)
+        except OSError as fault:
+            raise StoreError(f"{prefix} cannot be kept: {fault.strerror or fault}") from None
         finally:
             shutil.rmtree(fetched, ignore_errors=True)
         return place
 
     def _download(self, prefix: str, name: str, folder: Path) -> None:
-        content = self.read(f"{prefix}/{checked_key(name)}")
+        content = self.read(f"{prefix}/{name}")
         if content is None:
             raise StoreError(f"{prefix}/{name} is not there")
         path = folder / name
@@ -114,19 +130,41 @@ class S3Store:
         path.write_bytes(content)
 
     @staticmethod
-    def _forget_all_but_newest(folder: Path) -> None:
-        known = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)
+    def _keep_newest(folder: Path) -> None:
+        """One version stays, and nothing of fetches that were cut off."""
+        known = sorted(folder.iterdir(), key=lambda path: (path.name[0] != ".", path.stat().st_mtime))
         for old in known[:-1]:
             shutil.rmtree(old, ignore_errors=True)
 
+    def _name(self, key: str) -> str:
+        return self.prefix + checked_key(key)
+
     def _put(self, key: str, content: bytes, **condition: str) -> str:
         with _speaking(key, "written"):
-            try:
-                answer = self._s3.put_object(
-                    Bucket=self.bucket, Key=self._name(key), Body=content, **condition
-                )
-            except ClientError as fault:
-                if fault.response["Error"]["Code"] in _LOST:
-                    raise ConflictError(f"{key} was changed by another writer") from None
-                raise
+            answer = self._s3.put_object(
+                Bucket=self.bucket, Key=self._name(key), Body=content, **condition
+            )
         return str(answer["ETag"])
+
+    def _unless_absent(self, key: str, ask: Callable[[str], T]) -> T | None:
+        with _speaking(key, "read"):
+            try:
+                return ask(self._name(key))
+            except Exception as fault:
+                if is_absent(fault):
+                    return None
+                raise
+
+
+@contextmanager
+def _speaking(key: str, verb: str) -> Iterator[None]:
+    """Whatever a call fails with, as one of the library's own errors."""
+    try:
+        yield
+    except LeapError:
+        raise
+    except Exception as fault:
+        if lost_a_race(fault):
+            raise ConflictError(f"{key[:80]} was changed by another writer") from None
+        why = code_of(fault) or type(fault).__name__
+        raise StoreError(f"{key[:80]} cannot be {verb}: {why}") from None
