@@ -16,10 +16,11 @@ from leap_model.columns import Floats, Ints, Jobs
 from leap_model.family import family_of
 from leap_model.features.hardware import Hardware
 from leap_model.history import Outcomes, family_hashes
+from leap_model.limits import DAY_US
 from leap_model.reading import IDENTITY, distinct, read_days
 from leap_model.store import Store
 from leap_model.targets import Target
-from leap_model.times import start_of
+from leap_model.times import day_of, start_of
 
 _LONGEST_S = 100 * 365.25 * 24 * 3600
 """A duration of over a century is a unit mistaken; it must not overflow a launch time."""
@@ -118,6 +119,11 @@ class Records:
         seen = _completed(everything, None, start_of(start))["attempt_id"].combine_chunks()
         fresh = pc.invert(pc.is_in(rows["attempt_id"], value_set=seen))
         return self.attempts.take(rows.filter(fresh)["row"].to_numpy())
+
+    def per_day(self) -> Mapping[date, int]:
+        """Records by the day that they completed on, of the days that train and evaluate."""
+        days, counts = np.unique(times_of(self.light["completed_at"]) // DAY_US, return_counts=True)
+        return {day_of(int(day) * DAY_US): int(n) for day, n in zip(days, counts, strict=True)}
 
     def _rows_between(self, start: date, end: date, known_before: date) -> pa.Table:
         """Identity and `row` of each attempt that completed in a span and not again."""

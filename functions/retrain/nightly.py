@@ -15,7 +15,7 @@ from functions.retrain.reports import write_reports
 from functions.retrain.settings import Settings
 from functions.retrain.stages import Stages, peak_memory_mb
 from functions.retrain.training import Trained, enough, history_at_launch, train
-from functions.retrain.window import Window, evaluation_day
+from functions.retrain.window import Window, complete, evaluation_day
 from leap_model.artifact import Artifact, pack, publish
 from leap_model.catalogue import Catalogue
 from leap_model.history import Outcomes, snapshot_as_of
@@ -71,6 +71,7 @@ def retrain(
         attempts = records.attempts_between(window.start, window.end, known_before=as_of)
         held_out = records.unseen_between(day, day + timedelta(days=1)).usable()
         outcomes = records.outcomes_before(start_of(as_of))
+    complete(records.per_day(), day, settings.least_complete)
     usable = enough(attempts.usable(), window, settings)
     with stages("train"):
         trained = train(usable, outcomes, catalogue, settings)

@@ -15,6 +15,8 @@ class Settings:
     `window_days` days train. Fewer than `min_rows` usable attempts, or attempts on fewer than
     `min_days` days, train nothing: a model of a handful of rows would rank all the same.
     A model whose w20 is more than `gate_margin` below that of the live one is not pointed at.
+    An evaluation day with fewer attempts than `least_complete` times the median of the days before
+    it is taken for incomplete, and nothing is trained.
     `processes` (default: one a core) decides only how long it takes.
     """
 
@@ -25,5 +27,6 @@ class Settings:
     min_days: int = 2
     min_hardware_rows: int = MIN_HARDWARE_ROWS
     gate_margin: float = 0.03
+    least_complete: float = 0.0
     seed: int = 0
     processes: int | None = None

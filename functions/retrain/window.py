@@ -1,8 +1,9 @@
 """Which days a run trains on and is judged on. Derived from its date, never from the clock."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from statistics import median
 from typing import Any
 
 from leap_model.errors import TrainingError
@@ -45,6 +46,22 @@ def evaluation_day(as_of: date, present: Iterable[date]) -> date:
     if not earlier:
         raise TrainingError(f"the store holds no attempts that completed before {as_of}")
     return max(earlier)
+
+
+def complete(per_day: Mapping[date, int], day: date, least: float) -> None:
+    """Nothing, if a day has at least a share of the median of the days before it.
+
+    Raises
+    ------
+    TrainingError
+        It has less: attempts are missing, and would be missing from the evaluation.
+    """
+    before = [count for other, count in per_day.items() if other < day]
+    if before and per_day.get(day, 0) < least * median(before):
+        raise TrainingError(
+            f"{day} has {per_day.get(day, 0):,} attempts, where the days before have "
+            f"{median(before):,.0f}: with fewer than {least * 100:g} % of them it is not complete"
+        )
 
 
 def _earlier(day: date, days: int) -> date:

@@ -1,41 +1,36 @@
 """AWS clients with a time budget. boto3 is loaded when a client is made, not before."""
 
+from dataclasses import dataclass
 from typing import Any
-
-CONNECT_S = 1.0
-READ_S = 3.0
-ATTEMPTS = 2
-"""Of one call. What must answer a launch says less; what runs at night says more."""
 
 _ABSENT = {"NoSuchKey", "404", "NotFound", "ParameterNotFound"}
 _LOST = {"PreconditionFailed", "ConditionalRequestConflict", "412", "409"}
 
 
-def client(
-    service: str,
-    *,
-    connect_s: float = CONNECT_S,
-    read_s: float = READ_S,
-    attempts: int = ATTEMPTS,
-) -> Any:
-    """A client whose every call ends in time.
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Seconds to connect, seconds between bytes of an answer, and how often a call is tried."""
 
-    Parameters
-    ----------
-    service : str
-        As boto3 names it.
-    connect_s, read_s : float
-        Seconds to connect, and between bytes of an answer.
-    attempts : int
-        The first included.
-    """
+    connect_s: float
+    read_s: float
+    attempts: int
+
+
+PATIENT = Budget(2.0, 10.0, 4)
+"""For what runs at night or from a queue."""
+HURRIED = Budget(0.5, 1.0, 1)
+"""For what a launch waits for."""
+
+
+def client(service: str, budget: Budget = PATIENT) -> Any:
+    """A boto3 client whose every call ends in time."""
     import boto3
     from botocore.config import Config
 
     config = Config(
-        connect_timeout=connect_s,
-        read_timeout=read_s,
-        retries={"mode": "standard", "total_max_attempts": attempts},
+        connect_timeout=budget.connect_s,
+        read_timeout=budget.read_s,
+        retries={"mode": "standard", "total_max_attempts": budget.attempts},
         user_agent_extra="leap",
     )
     return boto3.client(service, config=config)

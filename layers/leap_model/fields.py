@@ -5,12 +5,19 @@ value in its one internal form. Text is never taken for a number, a boolean neve
 """
 
 from collections.abc import Mapping
+from datetime import date
 from math import isfinite
 from typing import Any, TypeAlias
 
 from leap_model.errors import MISSING, FieldError
-from leap_model.limits import LONGEST_NAME, LONGEST_TEXT_VALUE, MOST_ENTRIES
-from leap_model.times import parse_time
+from leap_model.limits import (
+    EARLIEST_YEAR,
+    LONGEST_NAME,
+    LONGEST_TEXT_VALUE,
+    MOST_AHEAD_US,
+    MOST_ENTRIES,
+)
+from leap_model.times import parse_time, start_of
 
 Scalar: TypeAlias = str | float | int | bool | None
 
@@ -83,6 +90,15 @@ def time(value: Any, field: str) -> int:
         return parse_time(value.strip())
     except (ValueError, OverflowError):
         raise FieldError(field, value, rule) from None
+
+
+def recent_time(value: Any, field: str, now: int) -> int:
+    """A `time` at which something may have happened: from 2015 up to a day after `now`."""
+    moment = time(value, field)
+    earliest, latest = start_of(date(EARLIEST_YEAR, 1, 1)), now + MOST_AHEAD_US
+    if not earliest <= moment <= latest:
+        raise FieldError(field, value, f"between {EARLIEST_YEAR} and a day from now")
+    return moment
 
 
 def scalars(value: Any, field: str) -> tuple[dict[str, Scalar], int]:

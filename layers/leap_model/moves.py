@@ -71,6 +71,7 @@ def move_pointer(
     """
     move = Move(action, pointer.published_at, current, pointer)
     _record(store, stage, target, move)
+    store.retain(pointer.uri)
     write_pointer(store, stage, target, pointer, etag)
     return move
 

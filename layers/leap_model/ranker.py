@@ -59,6 +59,52 @@ class Ranker:
         source = StageSource(LocalStore(root), stage, switched=switched, cache_s=cache_s)
         return cls(source, premium_filter=premium_filter)
 
+    @classmethod
+    def from_aws(
+        cls,
+        stage: str,
+        *,
+        store_uri: str | None = None,
+        premium_filter: bool = True,
+        cache_s: float = limits.POINTER_CACHE_S,
+    ) -> Self:
+        """A ranker of a deployed stage: pointer in SSM, artifact and switches in S3.
+
+        Every call to AWS has a budget of about a second; the artifact is fetched when the pointer
+        names another, and the last good one serves on while AWS does not answer.
+
+        Parameters
+        ----------
+        stage : str
+            Whose pointer and switches to follow.
+        store_uri : str, optional
+            s3://BUCKET/PREFIX; by default what the stage's own parameter says.
+        premium_filter, cache_s : bool, float
+            As for `from_store`.
+
+        Raises
+        ------
+        LeapError
+            The stage does not say where its store is. `rank` itself never raises.
+        """
+        # Here, since a ranker of a folder needs no boto3.
+        from leap_model.aws import HURRIED, client
+        from leap_model.parameters import Parameters, deployed_pointer, store_parameter
+        from leap_model.s3 import S3Store
+
+        parameters = Parameters(client("ssm", HURRIED))
+        uri = store_uri or parameters.read(store_parameter(stage))
+        if uri is None:
+            raise ModelUnavailableError(f"the stage {stage} is not deployed here")
+        source = StageSource(
+            S3Store.of_uri(uri, client("s3", HURRIED)),
+            stage,
+            switched=True,
+            cache_s=cache_s,
+            pointer_of=lambda target: deployed_pointer(parameters, stage, target),
+        )
+        return cls(source, premium_filter=premium_filter)
+
     def rank(self, request: Any) -> dict[str, Any]:
         """The answer of contract section 4; whatever fails, its preference is empty.
 

@@ -14,7 +14,9 @@ from leap_model.errors import ConflictError, LeapError, StoreError
 from leap_model.store import checked_key
 
 _DOWNLOADS = 8
-"""Files of an artifact fetched at once."""
+"""Files of an artifact handled at once."""
+SUPERSEDED = "leap-superseded"
+"""The tag of what a bucket's lifecycle may expire."""
 
 T = TypeVar("T")
 
@@ -49,7 +51,7 @@ class S3Store:
         StoreError
             It is no such address.
         """
-        bucket, _, prefix = uri.removeprefix("s3://").strip("/").partition("/")
+        bucket, _, prefix = uri.removeprefix("s3://").rstrip("/").partition("/")
         if not uri.startswith("s3://") or not bucket:
             raise StoreError(f'"{uri[:80]}" is no s3://BUCKET/PREFIX')
         return cls(bucket, prefix, s3, cache)
@@ -58,9 +60,9 @@ class S3Store:
         return f"s3://{self.bucket}/{self.prefix}".rstrip("/")
 
     def keys(self, prefix: str) -> list[str]:
-        pages = self._s3.get_paginator("list_objects_v2")
         found: list[str] = []
         with _speaking(prefix, "listed"):
+            pages = self._s3.get_paginator("list_objects_v2")
             for page in pages.paginate(Bucket=self.bucket, Prefix=f"{self._name(prefix)}/"):
                 found.extend(entry["Key"] for entry in page.get("Contents", ()))
         return sorted(key.removeprefix(self.prefix) for key in found)
@@ -109,9 +111,7 @@ class S3Store:
         self._keep_newest(place.parent)
         fetched = Path(tempfile.mkdtemp(prefix=".", dir=place.parent))
         try:
-            with ThreadPoolExecutor(_DOWNLOADS) as pool:
-                names = listed_files(manifest)
-                list(pool.map(lambda name: self._download(prefix, name, fetched), names))
+            self._download_all(prefix, listed_files(manifest), fetched)
             (fetched / MANIFEST).write_bytes(manifest)
             with suppress(OSError):  # another process had it first
                 fetched.rename(place)
@@ -120,6 +120,46 @@ class S3Store:
         finally:
             shutil.rmtree(fetched, ignore_errors=True)
         return place
+
+    def retain(self, prefix: str) -> None:
+        self._tag(prefix, [])
+
+    def release(self, prefix: str) -> None:
+        self._tag(prefix, [{"Key": SUPERSEDED, "Value": "true"}])
+
+    def _tag(self, prefix: str, tags: list[dict[str, str]]) -> None:
+        """Give every object below a prefix these tags, unless its manifest has them."""
+
+        def tag(key: str) -> None:
+            place = {"Bucket": self.bucket, "Key": self._name(key)}
+            with _speaking(key, "tagged"):
+                if tags:
+                    self._s3.put_object_tagging(**place, Tagging={"TagSet": tags})
+                else:
+                    self._s3.delete_object_tagging(**place)
+
+        keys = self.keys(prefix)
+        # The manifest last, as when it is written: while it differs the rest may.
+        keys.sort(key=lambda key: key.endswith(f"/{MANIFEST}"))
+        with _speaking(prefix, "tagged"):
+            known = keys and self._s3.get_object_tagging(
+                Bucket=self.bucket, Key=self._name(keys[-1])
+            )
+        if known and known["TagSet"] != tags:
+            with ThreadPoolExecutor(_DOWNLOADS) as pool:
+                list(pool.map(tag, keys[:-1]))
+            tag(keys[-1])
+
+    def _download_all(self, prefix: str, names: list[str], folder: Path) -> None:
+        with ThreadPoolExecutor(_DOWNLOADS) as pool:
+            downloads = [pool.submit(self._download, prefix, name, folder) for name in names]
+            try:
+                for download in downloads:
+                    download.result()
+            except Exception:
+                # Where S3 stalls, each of hundreds of files would wait for its own time-out.
+                pool.shutdown(cancel_futures=True)
+                raise
 
     def _download(self, prefix: str, name: str, folder: Path) -> None:
         content = self.read(f"{prefix}/{name}")
@@ -132,7 +172,9 @@ class S3Store:
     @staticmethod
     def _keep_newest(folder: Path) -> None:
         """One version stays, and nothing of fetches that were cut off."""
-        known = sorted(folder.iterdir(), key=lambda path: (path.name[0] != ".", path.stat().st_mtime))
+        known = sorted(
+            folder.iterdir(), key=lambda path: (path.name[0] != ".", path.stat().st_mtime)
+        )
         for old in known[:-1]:
             shutil.rmtree(old, ignore_errors=True)
 

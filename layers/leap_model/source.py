@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from leap_model import limits
 from leap_model.artifact import Artifact, load
 from leap_model.errors import ModelUnavailableError
-from leap_model.pointer import read_pointer
+from leap_model.pointer import Pointer, read_pointer
 from leap_model.store import Store
 from leap_model.switches import EVERYONE, NOBODY, Switches, parse_switches, switches_key
 from leap_model.targets import TARGETS
@@ -46,6 +46,7 @@ class StageSource:
     A version that does not load leaves the last good one serving, and is tried again when the
     cache time is over; its failure is logged once.
     The stage `local` is a person's own folder: it has no switches unless they are asked for.
+    A stage's pointer lies in the store unless `pointer_of` says where it is, by target.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class StageSource:
         *,
         switched: bool,
         cache_s: float = limits.POINTER_CACHE_S,
+        pointer_of: Callable[[str], Pointer | None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._pointer_of = pointer_of or (lambda target: read_pointer(store, stage, target)[0])
         self._store = store
         self._stage = stage
         self._switched = switched
@@ -106,7 +109,7 @@ class StageSource:
             self._faults[part] = str(fault)
 
     def _read_model(self, target: str) -> Versioned | None:
-        pointer, _ = read_pointer(self._store, self._stage, target)
+        pointer = self._pointer_of(target)
         if pointer is None and target == "throughput":
             raise ModelUnavailableError(f"the stage {self._stage} points at no model")
         if pointer is None:

@@ -62,6 +62,12 @@ class Store(Protocol):
     def folder(self, prefix: str) -> Path:
         """A local folder that holds the files of the artifact below a prefix."""
 
+    def retain(self, prefix: str) -> None:
+        """What lies below a prefix is in use, or may be: it must not expire."""
+
+    def release(self, prefix: str) -> None:
+        """What lies below a prefix may expire, where the store lets anything expire."""
+
 
 def overwrite(store: Store, key: str, content: bytes) -> None:
     """Write an object that has one current content, whatever it held.
@@ -130,6 +136,12 @@ class LocalStore:
 
     def folder(self, prefix: str) -> Path:
         return self._path(prefix)
+
+    def retain(self, prefix: str) -> None:
+        checked_key(prefix)  # nothing expires in a folder
+
+    def release(self, prefix: str) -> None:
+        checked_key(prefix)
 
     @staticmethod
     def _link(temporary: Path, path: Path) -> bool:

@@ -1,7 +1,7 @@
 """Attempts as Parquet: the one schema, and how a batch becomes objects of the store."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import groupby
 from typing import Any
@@ -50,21 +50,22 @@ def table_of(attempts: Iterable[Attempt], ingested_at: int) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=SCHEMA)
 
 
-def write_attempts(store: Store, attempts: Sequence[Attempt], ingested_at: int) -> list[str]:
-    """Append attempts to their partitions, one object a day, and give the new keys.
+def by_day(attempts: Iterable[Attempt]) -> Iterator[tuple[date, list[Attempt]]]:
+    """The attempts of each UTC day of completion, in one order whatever order they came in."""
+    ordered = sorted(attempts, key=lambda a: (a.completed_at, a.attempt_id, a.record_sha256))
+    for day, group in groupby(ordered, key=lambda attempt: day_of(attempt.completed_at)):
+        yield day, list(group)
 
-    A key is derived from the records, so that the same batch written again writes nothing.
+
+def write_day(store: Store, day: date, batch: Sequence[Attempt], ingested_at: int) -> bool:
+    """Append attempts to a day as one object; False where that object is there already.
+
+    Its key is derived from the records, so that the same batch written again writes nothing.
     """
-    written = []
-    by_day = sorted(attempts, key=lambda a: (day_of(a.completed_at), a.attempt_id, a.record_sha256))
-    for day, group in groupby(by_day, key=lambda attempt: day_of(attempt.completed_at)):
-        batch = list(group)
-        key = f"{partition(day)}/{_batch_digest(batch)}.parquet"
-        sink = pa.BufferOutputStream()
-        pq.write_table(table_of(batch, ingested_at), sink, compression="zstd")
-        if store.create(key, sink.getvalue().to_pybytes()):
-            written.append(key)
-    return written
+    sink = pa.BufferOutputStream()
+    pq.write_table(table_of(batch, ingested_at), sink, compression="zstd")
+    key = f"{partition(day)}/{_batch_digest(batch)}.parquet"
+    return store.create(key, sink.getvalue().to_pybytes())
 
 
 def partition(day: date) -> str:

@@ -1,0 +1,45 @@
+"""python -m functions.retrain: the nightly run, told by its environment. The same everywhere."""
+
+import json
+import os
+import signal
+import sys
+from types import FrameType
+
+from functions.retrain.deployed import run
+from functions.retrain.environment import Environment
+from functions.retrain.telemetry import emit
+from leap_model.errors import LeapError
+from leap_model.parameters import Parameters
+from leap_model.s3 import S3Store
+
+
+def main() -> int:
+    """0 when the night is done, 1 where it cannot be, with one line that says why."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        environment = Environment.of(os.environ)
+        store = S3Store.of_uri(environment.store_uri)
+        done = run(environment, store, Parameters(), watch=lambda stage: _say(stage=stage))
+    except LeapError as fault:
+        _say(error=str(fault))
+        return 1
+    for metrics in done:
+        emit(environment.stage, metrics)
+    if not done:
+        _say(done=f"the stage {environment.stage} points at {environment.as_of} already")
+    return 0
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    # As an exception, so that temporary files and processes end with the run. A version without
+    # a manifest is none, and the pointer moves last: whenever it comes, nothing half is served.
+    sys.exit(128 + number)
+
+
+def _say(**words: str) -> None:
+    print(json.dumps({"service": "retrain", **words}), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""What a deployed nightly run is told: environment variables, checked once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from functions.retrain.learning.estimator import Estimator
+from functions.retrain.learning.presets import ESTIMATORS
+from leap_model import fields
+from leap_model.errors import MISSING, FieldError
+from leap_model.store import checked_key
+from leap_model.targets import TARGETS, Target
+from leap_model.times import day_of
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A deployed run. `as_of` is the UTC day of the *scheduled* time, whenever the run starts."""
+
+    store_uri: str
+    stage: str
+    as_of: date
+    targets: tuple[Target, ...]
+    estimator: Estimator
+    least_complete: float
+    test_run: bool
+
+    @classmethod
+    def of(cls, variables: Mapping[str, str]) -> "Environment":
+        """What the variables say.
+
+        Raises
+        ------
+        FieldError, StoreError
+            One is missing or breaks its rule.
+        """
+        scheduled = fields.time(
+            variables.get("LEAP_SCHEDULED_TIME", MISSING), "LEAP_SCHEDULED_TIME"
+        )
+        names = variables.get("LEAP_TARGETS", "throughput").split(",")
+        return cls(
+            store_uri=fields.text(variables.get("LEAP_STORE", MISSING), "LEAP_STORE"),
+            stage=checked_key(fields.text(variables.get("LEAP_STAGE", MISSING), "LEAP_STAGE")),
+            as_of=day_of(scheduled),
+            targets=tuple(
+                TARGETS[_one_of(name.strip(), "LEAP_TARGETS", TARGETS)] for name in names
+            ),
+            estimator=ESTIMATORS[
+                _one_of(variables.get("LEAP_ESTIMATOR", "single"), "LEAP_ESTIMATOR", ESTIMATORS)
+            ],
+            least_complete=_share(variables.get("LEAP_LEAST_COMPLETE", "0.2")),
+            test_run=_one_of(variables.get("LEAP_TEST_RUN", ""), "LEAP_TEST_RUN", ("true", ""))
+            == "true",
+        )
+
+
+def _one_of(value: str, field: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+    if value not in known:
+        raise FieldError(field, value, f"one of {', '.join(repr(name) for name in known)}")
+    return value
+
+
+def _share(text: str) -> float:
+    try:
+        return fields.number(float(text), "LEAP_LEAST_COMPLETE", least=0, most=1)
+    except ValueError:
+        raise FieldError("LEAP_LEAST_COMPLETE", text, "a number from 0 to 1") from None
