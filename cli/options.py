@@ -9,22 +9,28 @@ import click
 
 from functions.retrain.learning.presets import ESTIMATORS, configured
 from functions.retrain.settings import Settings
-from leap_model.errors import FieldError
-from leap_model.store import LocalStore, checked_key
+from leap_model.errors import FieldError, StoreError
+from leap_model.store import LocalStore, Store, checked_key
+from leap_model.stores import open_store
 from leap_model.targets import TARGETS
 
 _EARLIEST, _LATEST = date(1970, 1, 1), date(2199, 12, 31)
 
 
-class _StoreType(click.ParamType[LocalStore]):
+class _StoreType(click.ParamType[Store]):
     name = "root"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> LocalStore:
-        if isinstance(value, LocalStore):
-            return value
-        path = Path(str(value))
+    ) -> Store:
+        if not isinstance(value, (str, Path)):
+            return value  # type: ignore[return-value]  # converted already
+        if isinstance(value, str) and value.startswith("s3:"):
+            try:
+                return open_store(value)
+            except StoreError as fault:
+                self.fail(str(fault), param, ctx)
+        path = Path(value)
         if path.exists() and not path.is_dir():
             self.fail(f"{path} is not a folder", param, ctx)
         return LocalStore(path)
@@ -33,9 +39,9 @@ class _StoreType(click.ParamType[LocalStore]):
 class _ExistingStoreType(_StoreType):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> LocalStore:
+    ) -> Store:
         store = super().convert(value, param, ctx)
-        if not store.root.is_dir():
+        if isinstance(store, LocalStore) and not store.root.is_dir():
             self.fail(f"{store.root} does not exist", param, ctx)
         return store
 
@@ -99,9 +105,14 @@ DATE = _DateType()
 STAGE = _StageType()
 
 new_store = click.option(
-    "--store", type=_StoreType(), required=True, help="Root of the store; made where absent."
+    "--store",
+    type=_StoreType(),
+    required=True,
+    help="A folder, made where absent, or s3://BUCKET/PREFIX.",
 )
-store = click.option("--store", type=_ExistingStoreType(), required=True, help="Root of the store.")
+store = click.option(
+    "--store", type=_ExistingStoreType(), required=True, help="A folder, or s3://BUCKET/PREFIX."
+)
 stage = click.option("--stage", type=STAGE, default="local", show_default=True, help="The stage.")
 target = click.option(
     "--target",

@@ -8,7 +8,7 @@ import click
 
 from cli import options
 from cli.console import as_json, percent, print_json, print_table, spinner
-from leap_model.store import LocalStore
+from leap_model.store import Store
 
 
 def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 )
 @as_json
 def command(
-    store: LocalStore,
+    store: Store,
     nights: int,
     first: date | None,
     window_days: int,

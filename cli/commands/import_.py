@@ -6,7 +6,7 @@ import click
 
 from cli import options
 from cli.console import as_json, bar, out, print_json
-from leap_model.store import LocalStore
+from leap_model.store import LocalStore, Store
 
 _BATCH = 100_000
 """Records held at a time."""
@@ -23,9 +23,7 @@ _BATCH = 100_000
     help="Hardware catalogue (JSON or CSV) to keep in the store.",
 )
 @as_json
-def command(
-    files: tuple[Path, ...], store: LocalStore, catalogue: Path | None, as_json: bool
-) -> None:
+def command(files: tuple[Path, ...], store: Store, catalogue: Path | None, as_json: bool) -> None:
     """Put the attempts of FILES (JSON Lines, CSV or Parquet, also gzipped) into the store.
 
     Records that break a rule are kept under rejected/ with the reason. The same attempt again
@@ -39,7 +37,8 @@ def command(
     from leap_model.times import now_us
 
     types = keep_catalogue(store, catalogue.read_bytes(), catalogue.name) if catalogue else None
-    store.root.mkdir(parents=True, exist_ok=True)
+    if isinstance(store, LocalStore):
+        store.root.mkdir(parents=True, exist_ok=True)
     counts = Counts()
     batch: list[Record] = []
     with bar("importing", None) as advance:

@@ -6,10 +6,11 @@ import click
 
 from cli import options
 from cli.console import as_json, out, print_json, print_table
+from cli.following import follow
 from leap_model.errors import ModelUnavailableError
 from leap_model.moves import NEWEST, Move, read_moves, roll_back, withdrawn
 from leap_model.pointer import read_pointer
-from leap_model.store import LocalStore
+from leap_model.store import Store
 
 
 @click.group("pointer")
@@ -22,7 +23,7 @@ def command() -> None:
 @options.stage
 @options.target
 @as_json
-def show(store: LocalStore, stage: str, target: str, as_json: bool) -> None:
+def show(store: Store, stage: str, target: str, as_json: bool) -> None:
     """The version that the stage points at.
 
     Example: leap pointer show --store ./store
@@ -45,7 +46,7 @@ def show(store: LocalStore, stage: str, target: str, as_json: bool) -> None:
     "--newest", type=click.IntRange(1), default=20, show_default=True, help="Moves to show."
 )
 @as_json
-def history(store: LocalStore, stage: str, target: str, newest: int, as_json: bool) -> None:
+def history(store: Store, stage: str, target: str, newest: int, as_json: bool) -> None:
     """The stage's moves, the newest last.
 
     Example: leap pointer history --store ./store
@@ -76,9 +77,7 @@ def history(store: LocalStore, stage: str, target: str, newest: int, as_json: bo
     "--to", "version", help="A version of the stage's history; a later one rolls forward."
 )
 @as_json
-def rollback(
-    store: LocalStore, stage: str, target: str, version: str | None, as_json: bool
-) -> None:
+def rollback(store: Store, stage: str, target: str, version: str | None, as_json: bool) -> None:
     """Serve the version that served before, at once: no retraining, no deployment.
 
     Nightly runs go on, and a newer night's model takes over when it passes its gate; the version
@@ -87,6 +86,7 @@ def rollback(
     Example: leap pointer rollback --store ./store --stage prod
     """
     move = roll_back(store, stage, target, version)
+    follow(store, stage, target)
     if as_json:
         print_json(move.to_json())
         return

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ from cli import options
 from cli.console import as_json, print_json
 from cli.preference import print_answer
 from leap_model.errors import LeapError
-from leap_model.store import LocalStore
+from leap_model.store import Store
 
 
 class RequestFileError(LeapError):
@@ -30,7 +29,7 @@ class RequestFileError(LeapError):
 @as_json
 def command(
     request_file: Any,
-    store: LocalStore,
+    store: Store,
     stage: str | None,
     no_premium_filter: bool,
     as_json: bool,
@@ -50,7 +49,7 @@ def command(
     except (ValueError, RecursionError) as fault:
         raise RequestFileError(f"{name} is not JSON: {fault}") from None
     ranker = Ranker.from_store(
-        Path(store.root),
+        str(store),
         stage or "local",
         switched=stage is not None,
         premium_filter=not no_premium_filter,

@@ -7,8 +7,9 @@ import click
 
 from cli import options
 from cli.console import as_json, out, percent, print_json, printable, spinner
+from cli.following import follow
 from functions.retrain.settings import Settings
-from leap_model.store import LocalStore
+from leap_model.store import Store
 
 
 @click.command("retrain")
@@ -35,7 +36,7 @@ from leap_model.store import LocalStore
 @click.option("--force", is_flag=True, help="Point without an evaluation or against the gate.")
 @as_json
 def command(
-    store: LocalStore,
+    store: Store,
     stage: str,
     as_of: date | None,
     window_days: int,
@@ -72,13 +73,14 @@ def command(
             force=force,
             watch=watch,
         )
+    follow(store, stage, target)
     if as_json:
         print_json(metrics)
     else:
         _print(metrics, store, stage)
 
 
-def _print(metrics: dict[str, Any], store: LocalStore, stage: str) -> None:
+def _print(metrics: dict[str, Any], store: Store, stage: str) -> None:
     window, evaluation = metrics["window"], metrics["evaluation"]
     missing = len(window["missing_days"])
     target, version = metrics["target"], metrics["version"]
@@ -99,10 +101,9 @@ def _print(metrics: dict[str, Any], store: LocalStore, stage: str) -> None:
         out.print(printable(f"{count:,} attempts ran on {name}, unknown to the catalogue"))
     for key in metrics["skipped_objects"]:
         out.print(f"left out {key}: it is no attempt file")
-    out.print(f"artifact {store.root / 'models' / target / version}")
-    reports = store.root / "reports" / target / version
-    out.print(f"metrics  {reports / 'metrics.json'}")
-    out.print(f"report   {reports / 'report.html'}")
+    out.print(f"artifact {store}/models/{target}/{version}")
+    out.print(f"metrics  {store}/reports/{target}/{version}/metrics.json")
+    out.print(f"report   {store}/reports/{target}/{version}/report.html")
     if metrics["pointed"]:
         out.print(f"stage {stage} points at it")
     else:

@@ -4,7 +4,7 @@ import click
 
 from cli import options
 from cli.console import as_json, out, print_json, print_table
-from leap_model.store import LocalStore
+from leap_model.store import Store
 from leap_model.switches import Switches, read_switches, write_switches
 
 
@@ -31,7 +31,7 @@ def command() -> None:
 @options.store
 @options.stage
 @as_json
-def show(store: LocalStore, stage: str, as_json: bool) -> None:
+def show(store: Store, stage: str, as_json: bool) -> None:
     """The stage's switches. A stage without any ranks nobody.
 
     Example: leap switches show --store ./store --stage prod
@@ -69,7 +69,7 @@ def show(store: LocalStore, stage: str, as_json: bool) -> None:
 @click.option("--replace", is_flag=True, help="Start from nothing, whatever is set.")
 @as_json
 def set_(
-    store: LocalStore,
+    store: Store,
     stage: str,
     default: float | None,
     shares: tuple[tuple[str, float], ...],

@@ -2,7 +2,7 @@
 
 import logging
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from leap_model import limits
 from leap_model.answer import (
@@ -14,18 +14,32 @@ from leap_model.answer import (
     answer,
 )
 from leap_model.errors import FieldError, ModelUnavailableError
-from leap_model.ranking import rank_with
+from leap_model.ranking import Observer, rank_with
 from leap_model.request import parse_request
-from leap_model.source import StageSource
-from leap_model.store import LocalStore
+from leap_model.source import Serving, StageSource
+from leap_model.stores import open_store
 
 _log = logging.getLogger(__name__)
 
 
-class Ranker:
-    """Answers ranking requests from the model that a stage points at."""
+class Source(Protocol):
+    """Where a ranker gets its models, such as a `StageSource`."""
 
-    def __init__(self, source: StageSource, *, premium_filter: bool = True) -> None:
+    def current(self) -> Serving:
+        """What serves now; raises ModelUnavailableError where nothing can."""
+
+
+class Ranker:
+    """Answers ranking requests from the model that a stage points at.
+
+    Attributes
+    ----------
+    serving : Serving or None
+        What the latest ranking that came to a model was made with.
+    """
+
+    def __init__(self, source: Source, *, premium_filter: bool = True) -> None:
+        self.serving: Serving | None = None
         self._source = source
         self._premium_filter = premium_filter
 
@@ -39,7 +53,7 @@ class Ranker:
         premium_filter: bool = True,
         cache_s: float = limits.POINTER_CACHE_S,
     ) -> Self:
-        """A ranker over a store in a folder.
+        """A ranker over a store in a folder, or at s3://BUCKET/PREFIX.
 
         Parameters
         ----------
@@ -56,7 +70,7 @@ class Ranker:
         """
         if switched is None:
             switched = stage != "local"
-        source = StageSource(LocalStore(root), stage, switched=switched, cache_s=cache_s)
+        source = StageSource(open_store(root), stage, switched=switched, cache_s=cache_s)
         return cls(source, premium_filter=premium_filter)
 
     @classmethod
@@ -105,16 +119,18 @@ class Ranker:
         )
         return cls(source, premium_filter=premium_filter)
 
-    def rank(self, request: Any) -> dict[str, Any]:
+    def rank(self, request: Any, observe: Observer | None = None) -> dict[str, Any]:
         """The answer of contract section 4; whatever fails, its preference is empty.
 
         Parameters
         ----------
         request : dict
             Job, candidates, and optionally launched_at and allow_untrained.
+        observe : callable, optional
+            Is given the feature rows before the answer is made.
         """
         try:
-            return self._rank(request)
+            return self._rank(request, observe)
         except FieldError as fault:
             return answer(reason=INVALID_REQUEST, detail=str(fault))
         except ModelUnavailableError as fault:
@@ -124,11 +140,11 @@ class Ranker:
             _log.error("ranking failed: %s", type(fault).__name__)
             return answer(reason=INTERNAL_ERROR)
 
-    def _rank(self, request: Any) -> dict[str, Any]:
+    def _rank(self, request: Any, observe: Observer | None) -> dict[str, Any]:
         parsed = parse_request(request)
         if not parsed.candidates:
             return answer(reason=NO_CANDIDATES)
-        serving = self._source.current()
+        serving = self.serving = self._source.current()
         if not serving.switches.is_on(parsed.job.model_type, parsed.job.family):
             return answer(models=serving.versions(), reason=SWITCHED_OFF)
-        return rank_with(serving, parsed, premium_filter=self._premium_filter)
+        return rank_with(serving, parsed, premium_filter=self._premium_filter, observe=observe)
