@@ -6,7 +6,7 @@ from typing import Any
 
 from bench.fleets import START, simulated
 from bench.timing import milliseconds
-from cli.demo import newest_attempt, request_of
+from cli.example import newest_attempt, request_of
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
 from leap_model import Ranker

@@ -1,9 +1,10 @@
 """How commands speak: results on standard output, progress on standard error."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -12,6 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 _PIPE_WIDTH = 160
+
+T = TypeVar("T")
 
 
 class _Plain(Console):
@@ -64,6 +67,15 @@ def spinner(label: str) -> Iterator[Any]:
         return
     with err.status(label) as status:
         yield lambda text: status.update(f"{label}: {text}")
+
+
+def step(title: str, action: Callable[[], T]) -> T:
+    """Say what happens, let it happen, and say how long it took."""
+    out.print(title, style="bold")
+    started = time.perf_counter()
+    result = action()
+    out.print(f"   {time.perf_counter() - started:.1f} s")
+    return result
 
 
 def printable(text: str) -> str:

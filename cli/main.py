@@ -12,6 +12,7 @@ _COMMANDS = {
     "demo": "cli.commands.demo",
     "simulate": "cli.commands.simulate",
     "import": "cli.commands.import_",
+    "publish": "cli.commands.publish",
     "retrain": "cli.commands.retrain",
     "rank": "cli.commands.rank",
     "backtest": "cli.commands.backtest",

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 _ABSENT = {"NoSuchKey", "404", "NotFound", "ParameterNotFound"}
-_LOST = {"PreconditionFailed", "ConditionalRequestConflict", "412", "409"}
+_LOST = {"PreconditionFailed", "412"}
+_AGAIN = {"ConditionalRequestConflict", "409"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +51,8 @@ def is_absent(fault: Exception) -> bool:
 def lost_a_race(fault: Exception) -> bool:
     """Whether a conditional write found another state than it wanted."""
     return code_of(fault) in _LOST
+
+
+def is_to_be_tried_again(fault: Exception) -> bool:
+    """Whether another conditional write was under way: nothing is known of how it ended."""
+    return code_of(fault) in _AGAIN

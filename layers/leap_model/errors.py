@@ -56,6 +56,10 @@ class ModelUnavailableError(LeapError):
     """No model can serve: nothing is pointed at, or what is pointed at does not load."""
 
 
+class SigningError(LeapError):
+    """A call cannot be signed: there is no botocore, no credentials or no region."""
+
+
 class TrainingError(LeapError):
     """A training run cannot give a usable model from the data it was given."""
 

@@ -3,30 +3,38 @@
 A record that breaks a rule never blocks its neighbours and is never lost.
 """
 
-import base64
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from leap_model import limits
 from leap_model.attempt import Attempt, parse_attempt
-from leap_model.errors import FieldError
+from leap_model.errors import FieldError, StoreError
 from leap_model.reading import IDENTITY, day_keys, read_days
+from leap_model.rejected import Rejected, write_rejected
 from leap_model.store import Store
-from leap_model.table import write_attempts
-from leap_model.times import day_of, format_time
+from leap_model.table import by_day, write_day
+from leap_model.times import day_of
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record as it arrived: its bytes, and its JSON value or, in `fault`, what it must be."""
+    """One record as it arrived: its bytes, and its JSON value or, in `fault`, what is wrong.
+
+    A `fault` that is text is the rule that the record as a whole breaks.
+    """
 
     body: bytes
     value: Any = None
-    fault: str | None = None
+    fault: str | FieldError | None = None
+    origin: str = ""
+    """What its sender knows it by, such as the message that brought it."""
+    received_at: int | None = None
+    """Microseconds; by default it arrives when it is taken in."""
 
     @classmethod
     def of_json(cls, body: bytes) -> "Record":
@@ -62,7 +70,23 @@ class Counts:
         }
 
 
-def take_in(store: Store, records: Iterable[Record], counts: Counts, now: int) -> None:
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """Records that an object of the store was to hold, and why it could not be written."""
+
+    fault: StoreError
+    records: tuple[Record, ...]
+
+
+def take_in(
+    store: Store,
+    records: Iterable[Record],
+    counts: Counts,
+    now: int,
+    *,
+    look_up: bool = True,
+    unstored: list[Unstored] | None = None,
+) -> None:
     """Store a batch of records, adding to the counts.
 
     Parameters
@@ -74,42 +98,79 @@ def take_in(store: Store, records: Iterable[Record], counts: Counts, now: int) -
     counts : Counts
         Added to.
     now : int
-        The time of arrival, in microseconds.
+        The time of arrival of those records that do not say theirs, in microseconds.
+    look_up : bool
+        Whether to read the attempts' days first, so that none is written twice and duplicates are
+        counted exactly. Without, nothing is read and the same batch again still writes nothing,
+        but an attempt in two different batches is stored in both: readers keep one.
+    unstored : list of Unstored, optional
+        Added to, a partition that cannot be written at a time, while the others are stored.
+        By default the first one that cannot be written ends it.
+
+    Raises
+    ------
+    StoreError
+        The days cannot be read, or, without `unstored`, a partition cannot be written.
     """
-    attempts: dict[str, Attempt] = {}
-    rejected: list[dict[str, Any]] = []
+    batch = _sorted_out(records, counts, now)
+    attempts = batch.attempts
+    known = _digests(store, list(attempts.values())) if look_up else set()
+    new = [attempt for attempt in attempts.values() if attempt.record_sha256 not in known]
+    sources = batch.sources
+    counts.duplicates += sum(map(len, sources.values())) - len(new)
+    for day, group in by_day(new):
+        told = [record for attempt in group for record in sources[attempt.attempt_id]]
+        with setting_aside(unstored, told):
+            written = write_day(store, day, group, now)
+            counts.stored += len(group) if written else 0
+            counts.duplicates += 0 if written else len(group)
+    _keep_rejected(store, batch.rejected, counts, unstored)
+
+
+@contextmanager
+def setting_aside(unstored: list[Unstored] | None, records: Sequence[Record]) -> Iterator[None]:
+    """Where there is such a list, a StoreError adds to it and goes no further."""
+    try:
+        yield
+    except StoreError as fault:
+        if unstored is None:
+            raise
+        unstored.append(Unstored(fault, tuple(records)))
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Attempts by id, each the last of its records; all of an id's records; and what is wrong."""
+
+    attempts: dict[str, Attempt] = field(default_factory=dict)
+    sources: dict[str, list[Record]] = field(default_factory=dict)
+    rejected: list[tuple[Record, Rejected]] = field(default_factory=list)
+
+
+def _sorted_out(records: Iterable[Record], counts: Counts, now: int) -> _Batch:
+    batch = _Batch()
     for record in records:
         counts.read += 1
+        arrived = now if record.received_at is None else record.received_at
         try:
-            attempt = _parse(record, now)
+            attempt = _parse(record, arrived)
         except FieldError as fault:
-            counts.rejected += 1
-            counts.rejected_reasons[_rule(fault)] += 1
-            rejected.append(_rejected(record, fault, now))
+            batch.rejected.append((record, Rejected(record.body, fault, arrived)))
             continue
         counts.dropped_values += attempt.dropped_values
-        other = attempts.get(attempt.attempt_id)
-        counts.duplicates += other is not None
+        batch.sources.setdefault(attempt.attempt_id, []).append(record)
+        other = batch.attempts.get(attempt.attempt_id)
         if other is None or _supersedes(attempt, other):
-            attempts[attempt.attempt_id] = attempt
-    known = _digests(store, list(attempts.values()))
-    new = [attempt for attempt in attempts.values() if attempt.record_sha256 not in known]
-    counts.duplicates += len(attempts) - len(new)
-    write_attempts(store, new, now)
-    counts.stored += len(new)
-    _write_rejected(store, rejected, now)
+            batch.attempts[attempt.attempt_id] = attempt
+    return batch
 
 
 def _parse(record: Record, now: int) -> Attempt:
+    if isinstance(record.fault, FieldError):
+        raise record.fault
     if record.fault is not None:
         raise FieldError("record", record.body[:100].decode("utf-8", "replace"), record.fault)
     return parse_attempt(record.value, now)
-
-
-def _rule(fault: FieldError) -> str:
-    """The rule that was broken, without the names that senders give to their own values."""
-    field, dot, _ = fault.field.partition(".")
-    return f"{field}.* must be {fault.rule}" if dot else f"{field} must be {fault.rule}"
 
 
 def _supersedes(attempt: Attempt, other: Attempt) -> bool:
@@ -125,18 +186,19 @@ def _digests(store: Store, attempts: Sequence[Attempt]) -> set[str]:
     return set(read.table["record_sha256"].to_pylist())
 
 
-def _rejected(record: Record, fault: FieldError, now: int) -> dict[str, Any]:
-    line = {"reason": str(fault), "field": fault.field, "received_at": format_time(now)}
-    try:
-        return {**line, "body": record.body.decode("utf-8")}
-    except UnicodeDecodeError:
-        return {**line, "body_base64": base64.b64encode(record.body).decode("ascii")}
-
-
-def _write_rejected(store: Store, lines: Sequence[dict[str, Any]], now: int) -> None:
-    if not lines:
-        return
-    bodies = "\n".join(line["body"] if "body" in line else line["body_base64"] for line in lines)
-    digest = hashlib.sha256(bodies.encode()).hexdigest()[:32]
-    content = "".join(json.dumps(line) + "\n" for line in lines)
-    store.create(f"rejected/dt={day_of(now).isoformat()}/{digest}.jsonl", content.encode())
+def _keep_rejected(
+    store: Store,
+    rejected: Sequence[tuple[Record, Rejected]],
+    counts: Counts,
+    unstored: list[Unstored] | None,
+) -> None:
+    """Write the rejected lines of each day of arrival, and count those that are on record."""
+    days: dict[date, list[tuple[Record, Rejected]]] = {}
+    for record, line in rejected:
+        days.setdefault(day_of(line.received_at), []).append((record, line))
+    for day, group in sorted(days.items()):
+        with setting_aside(unstored, [record for record, _ in group]):
+            lines = [line for _, line in group]
+            write_rejected(store, day, lines)
+            counts.rejected += len(lines)
+            counts.rejected_reasons.update(line.rule for line in lines)

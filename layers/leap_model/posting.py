@@ -2,12 +2,23 @@
 
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 
 _MOST_BYTES = 4 * 1024 * 1024
 
 
-def post(url: str, body: bytes, timeout_s: float) -> bytes:
-    """The content of the response to a JSON body, also of one that refuses.
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect is an answer like any other: following it would hand a signed call to others."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+_opener = urllib.request.build_opener(_NoRedirects)
+
+
+def post(url: str, body: bytes, timeout_s: float, headers: Mapping[str, str]) -> tuple[int, bytes]:
+    """Status and content of the response to a body, also of one that refuses.
 
     Raises
     ------
@@ -16,13 +27,10 @@ def post(url: str, body: bytes, timeout_s: float) -> bytes:
     """
     if not url.startswith(("http://", "https://")):
         raise ValueError("the URL is not http or https")
-    call = urllib.request.Request(  # noqa: S310 - the scheme was checked
-        url, body, {"Content-Type": "application/json"}, method="POST"
-    )
+    call = urllib.request.Request(url, body, dict(headers), method="POST")  # noqa: S310 - checked
     try:
-        with urllib.request.urlopen(call, timeout=timeout_s) as response:  # noqa: S310
-            content: bytes = response.read(_MOST_BYTES)
-            return content
+        with _opener.open(call, timeout=timeout_s) as response:
+            return response.status, response.read(_MOST_BYTES)
     except urllib.error.HTTPError as refusal:
         with refusal:  # it may carry an answer, such as 400 for invalid_request
-            return refusal.read(_MOST_BYTES)
+            return refusal.code, refusal.read(_MOST_BYTES)

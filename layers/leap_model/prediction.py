@@ -1,5 +1,7 @@
 """From jobs to what is predicted of them: the one way, for serving and evaluation."""
 
+from collections.abc import Callable
+
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats, Jobs
 from leap_model.features import Schema, raw_columns
@@ -15,7 +17,13 @@ def predict(
     jobs: Jobs,
     history: History,
     catalogue: Catalogue,
+    observe: Callable[[tuple[str, ...], Floats], None] | None = None,
 ) -> Floats:
-    """(n,) the target of n jobs in one pass, in its own unit."""
+    """(n,) the target of n jobs in one pass, in its own unit.
+
+    `observe` is given what the model is shown: column names, and the (n, columns) matrix.
+    """
     matrix = schema.encode(raw_columns(jobs, history, catalogue), len(jobs))
+    if observe is not None:
+        observe(schema.names, matrix)
     return target.of_log(model.predict(matrix))

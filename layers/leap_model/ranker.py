@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 class Source(Protocol):
     """Where a ranker gets its models, such as a `StageSource`."""
 
+    failures: int
+
     def current(self) -> Serving:
         """What serves now; raises ModelUnavailableError where nothing can."""
 
@@ -42,6 +44,11 @@ class Ranker:
         self.serving: Serving | None = None
         self._source = source
         self._premium_filter = premium_filter
+
+    @property
+    def load_failures(self) -> int:
+        """How often a model could not be loaded or looked for so far."""
+        return self._source.failures
 
     @classmethod
     def from_store(

@@ -1,7 +1,8 @@
 """What a preference is: candidates in order of predicted work per dollar (contract section 4)."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,7 +18,30 @@ from leap_model.source import Serving
 from leap_model.times import now_us
 
 
-def rank_with(serving: Serving, request: Request, *, premium_filter: bool = True) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class FeatureRows:
+    """What the throughput model was shown of a request.
+
+    `matrix` is (candidates, columns), one row an id: the candidates that a model could speak
+    about, in the request's order. NaN is a missing value.
+    """
+
+    ids: tuple[str, ...]
+    columns: tuple[str, ...]
+    matrix: Floats
+
+
+Observer: TypeAlias = Callable[[FeatureRows], None]
+"""Given the feature rows while a ranking is made: it keeps them, and leaves work for later."""
+
+
+def rank_with(
+    serving: Serving,
+    request: Request,
+    *,
+    premium_filter: bool = True,
+    observe: Observer | None = None,
+) -> dict[str, Any]:
     """The answer to a valid request with candidates.
 
     Parameters
@@ -28,6 +52,8 @@ def rank_with(serving: Serving, request: Request, *, premium_filter: bool = True
         As `parse_request` gave it.
     premium_filter : bool
         Whether premium types that the job would not use well enough are left out.
+    observe : callable, optional
+        Gets the feature rows, once, where there is a prediction.
     """
     artifact = serving.throughput.artifact
     candidates, excluded = admitted(artifact, request)
@@ -39,7 +65,8 @@ def rank_with(serving: Serving, request: Request, *, premium_filter: bool = True
 
     jobs = _jobs(request, candidates)
     families = family_hashes(jobs.family)
-    throughput, runs = _predict(artifact, jobs, families)
+    ids = tuple(candidate.id for candidate in candidates)
+    throughput, runs = _predict(artifact, jobs, families, _observing(observe, ids))
     costs = np.array([candidate.job_cost_per_hour for candidate in candidates])
     per_dollar = throughput * 3600.0 / costs
     if not (np.all(np.isfinite(throughput)) and np.all(np.isfinite(per_dollar))):
@@ -73,11 +100,22 @@ def rank_with(serving: Serving, request: Request, *, premium_filter: bool = True
     )
 
 
-def _predict(artifact: Artifact, jobs: Jobs, families: Hashes) -> tuple[Floats, Floats]:
+_Shown: TypeAlias = Callable[[tuple[str, ...], Floats], None]
+
+
+def _observing(observe: Observer | None, ids: tuple[str, ...]) -> _Shown | None:
+    if observe is None:
+        return None
+    return lambda columns, matrix: observe(FeatureRows(ids, columns, matrix))
+
+
+def _predict(
+    artifact: Artifact, jobs: Jobs, families: Hashes, shown: _Shown | None = None
+) -> tuple[Floats, Floats]:
     """(n,) the artifact's target for n jobs, and (n,) the earlier runs of their families."""
     history = artifact.snapshot.lookup(families)
     parts = (artifact.target, artifact.model, artifact.schema)
-    return predict(*parts, jobs, history, artifact.catalogue), history.runs
+    return predict(*parts, jobs, history, artifact.catalogue, shown), history.runs
 
 
 def _utilization(

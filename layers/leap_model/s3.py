@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from leap_model.artifact import MANIFEST, listed_files
-from leap_model.aws import client, code_of, is_absent, lost_a_race
+from leap_model.aws import client, code_of, is_absent, is_to_be_tried_again, lost_a_race
 from leap_model.errors import ConflictError, LeapError, StoreError
 from leap_model.store import checked_key
 
 _DOWNLOADS = 8
 """Files of an artifact handled at once."""
+_TRIES = 3
+"""Further ones of a write that met another of the same object."""
 SUPERSEDED = "leap-superseded"
 """The tag of what a bucket's lifecycle may expire."""
 
@@ -92,7 +94,14 @@ class S3Store:
 
     def replace(self, key: str, content: bytes, etag: str | None) -> str:
         condition = {"IfNoneMatch": "*"} if etag is None else {"IfMatch": etag}
-        return self._put(key, content, **condition)
+        try:
+            return self._put(key, content, **condition)
+        except ConflictError:
+            # Where the answer to a write is lost, its repetition finds what the write itself left.
+            current, tag = self.fetch(key)
+            if current == content and tag is not None and tag != etag:
+                return tag
+            raise
 
     def folder(self, prefix: str) -> Path:
         """The artifact's files in the cache, fetched once, several at a time.
@@ -182,10 +191,15 @@ class S3Store:
         return self.prefix + checked_key(key)
 
     def _put(self, key: str, content: bytes, **condition: str) -> str:
+        place = {"Bucket": self.bucket, "Key": self._name(key)}
         with _speaking(key, "written"):
-            answer = self._s3.put_object(
-                Bucket=self.bucket, Key=self._name(key), Body=content, **condition
-            )
+            for again in range(_TRIES, -1, -1):
+                try:
+                    answer = self._s3.put_object(**place, Body=content, **condition)
+                    break
+                except Exception as fault:
+                    if not (again and is_to_be_tried_again(fault)):
+                        raise
         return str(answer["ETag"])
 
     def _unless_absent(self, key: str, ask: Callable[[str], T]) -> T | None:

@@ -47,6 +47,11 @@ class StageSource:
     cache time is over; its failure is logged once.
     The stage `local` is a person's own folder: it has no switches unless they are asked for.
     A stage's pointer lies in the store unless `pointer_of` says where it is, by target.
+
+    Attributes
+    ----------
+    failures : int
+        How often a model could not be loaded or looked for since the source was made.
     """
 
     def __init__(
@@ -59,6 +64,7 @@ class StageSource:
         pointer_of: Callable[[str], Pointer | None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.failures = 0
         self._pointer_of = pointer_of or (lambda target: read_pointer(store, stage, target)[0])
         self._store = store
         self._stage = stage
@@ -107,6 +113,7 @@ class StageSource:
             if str(fault) != self._faults[part]:
                 _log.warning("%s of stage %s not refreshed: %s", part, self._stage, fault)
             self._faults[part] = str(fault)
+            self.failures += part in TARGETS
 
     def _read_model(self, target: str) -> Versioned | None:
         pointer = self._pointer_of(target)

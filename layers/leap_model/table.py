@@ -52,7 +52,9 @@ def table_of(attempts: Iterable[Attempt], ingested_at: int) -> pa.Table:
 
 def by_day(attempts: Iterable[Attempt]) -> Iterator[tuple[date, list[Attempt]]]:
     """The attempts of each UTC day of completion, in one order whatever order they came in."""
-    ordered = sorted(attempts, key=lambda a: (a.completed_at, a.attempt_id, a.record_sha256))
+    ordered = sorted(
+        attempts, key=lambda a: (day_of(a.completed_at), a.attempt_id, a.record_sha256)
+    )
     for day, group in groupby(ordered, key=lambda attempt: day_of(attempt.completed_at)):
         yield day, list(group)
 

@@ -202,3 +202,38 @@ def test_a_stalled_download_does_not_wait_for_every_file(
     with pytest.raises(StoreError, match="ReadTimeoutError"):
         bucket.folder(uri)
     assert len(asked) <= 1 + 2 * 8
+
+
+class _Meeting:
+    """A client whose first writes meet another one that is under way."""
+
+    def __init__(self, meetings: int, loses_answers: bool = False) -> None:
+        self._s3 = boto3.client("s3")
+        self._meetings = meetings
+        self._loses_answers = loses_answers
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._s3, name)
+
+    def put_object(self, **request: Any) -> Any:
+        if self._meetings:
+            self._meetings -= 1
+            if self._loses_answers:
+                self._s3.put_object(**request)
+                raise ClientError({"Error": {"Code": "PreconditionFailed"}}, "PutObject")
+            raise ClientError({"Error": {"Code": "ConditionalRequestConflict"}}, "PutObject")
+        return self._s3.put_object(**request)
+
+
+def test_a_write_that_meets_another_is_tried_again_and_never_taken_for_done() -> None:
+    assert S3Store("fleet", s3=_Meeting(2)).create("a", b"x")
+    assert S3Store("fleet").read("a") == b"x"
+    with pytest.raises(StoreError, match="b cannot be written: ConditionalRequestConflict"):
+        S3Store("fleet", s3=_Meeting(100)).create("b", b"x")
+
+
+def test_a_write_whose_answer_was_lost_is_known_by_its_content() -> None:
+    store = S3Store("fleet")
+    tag = store.replace("a", b"1", None)
+    again = S3Store("fleet", s3=_Meeting(1, loses_answers=True)).replace("a", b"2", tag)
+    assert store.fetch("a") == (b"2", again)

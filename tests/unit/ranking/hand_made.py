@@ -101,6 +101,8 @@ def _serving(artifact: Artifact) -> Serving:
 class _Fixed:
     """A source that always serves one artifact."""
 
+    failures = 0
+
     def __init__(self, artifact: Artifact) -> None:
         self._serving = _serving(artifact)
 

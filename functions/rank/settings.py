@@ -1,0 +1,67 @@
+"""What the environment says to the rank function, checked."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from leap_model import fields, limits
+from leap_model.errors import MISSING, FieldError
+
+_STORE = re.compile(r"s3://[a-z0-9][a-z0-9.-]+(/.*)?")
+_STAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_SAMPLE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the models are, and what is recorded.
+
+    `cache_s` seconds pass before pointer and switches are read again. A share `sample` of the
+    rankings is sent to the event bus `bus`; without a bus none is.
+    """
+
+    store: str
+    stage: str
+    cache_s: float
+    bus: str
+    sample: float
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Self:
+        """The settings of an environment.
+
+        Raises
+        ------
+        FieldError
+            The first variable that breaks its rule.
+        """
+        return cls(
+            store=_matching(environment, "LEAP_STORE", _STORE, "an address s3://BUCKET/PREFIX"),
+            stage=_matching(environment, "LEAP_STAGE", _STAGE, "the name of a stage, such as prod"),
+            cache_s=_number(environment, "LEAP_CACHE_S", limits.POINTER_CACHE_S),
+            bus=environment.get("LEAP_BUS", ""),
+            sample=_number(environment, "LEAP_SAMPLE", _SAMPLE, most=1.0),
+        )
+
+
+def _matching(
+    environment: Mapping[str, str], name: str, pattern: re.Pattern[str], rule: str
+) -> str:
+    text = environment.get(name)
+    if text is None or not pattern.fullmatch(text):
+        raise FieldError(name, MISSING if text is None else text, rule)
+    return text
+
+
+def _number(
+    environment: Mapping[str, str], name: str, otherwise: float, most: float | None = None
+) -> float:
+    text = environment.get(name, "")
+    if not text:
+        return otherwise
+    try:
+        value: float | str = float(text)
+    except ValueError:
+        value = text
+    return fields.number(value, name, least=0.0, most=most)

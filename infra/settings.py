@@ -1,0 +1,139 @@
+"""Every name, limit, schedule and retention of a deployed stage, in one place."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_logs as logs
+
+from infra.machine import DEPLOYED, Machine, this_machine
+
+PRODUCTION: Final = "prod"
+"""The stage whose data outlives its stack."""
+_STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,23}")
+_ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+")
+
+TARGETS: Final = ("throughput", "utilization")
+"""What may be predicted, hence which pointers there may be."""
+TRAINED_TARGETS: Final = ("throughput",)
+"""What the nightly run trains."""
+
+# Intake. A batch closes when its window does: it decides the number of objects that a day leaves.
+SOURCE: Final = "leap.launcher"
+ATTEMPT: Final = "Training Attempt Completed"
+RANKING: Final = "Ranking Served"
+INGEST_MEMORY_MB: Final = 1_024
+INGEST_TIMEOUT_S: Final = 120
+INGEST_BATCH: Final = 1_000
+INGEST_WINDOW_S: Final = 300
+INGEST_CONCURRENCY: Final = 2
+VISIBILITY_S: Final = 6 * INGEST_TIMEOUT_S + INGEST_WINDOW_S
+"""Six time-outs, as Lambda asks for, and the window that a message waits for its batch in."""
+MOST_RECEIVES: Final = 5
+QUEUE_RETENTION_DAYS: Final = 14
+
+# Ranking.
+RANK_MEMORY_MB: Final = 1_769
+"""One whole processor: a ranking is one thread's work."""
+RANK_TIMEOUT_S: Final = 15
+RANK_CACHE_S: Final = 60
+RANK_SAMPLE: Final = 0.05
+
+# The nightly run.
+SCHEDULE: Final = "cron(0 2 * * ? *)"
+TIMEZONE: Final = "UTC"
+SCHEDULE_RETRIES: Final = 2
+SCHEDULE_MOST_AGE_S: Final = 3_600
+RETRAIN_CPU: Final = 4_096
+RETRAIN_MEMORY_MB: Final = 16_384
+RETRAIN_STOP_S: Final = 120
+RETRAIN_IMAGE: Final = (
+    "public.ecr.aws/docker/library/python@sha256:"
+    "6771159cd4fa5d9bba1258caf0b82e6b73458c694d178ad97c5e925c2d0e1a91"
+)
+"""python:3.13.14-slim-trixie, the index of all its architectures."""
+RETRAIN_USER: Final = "1000:1000"
+
+# Retention, in days.
+RECORDS_DAYS: Final = 400
+"""Attempts, rejected lines and served rankings."""
+SUPERSEDED_DAYS: Final = 60
+"""Model versions after retrain tagged them as superseded."""
+NONCURRENT_DAYS: Final = 30
+"""What was overwritten or deleted by mistake can be brought back for so long."""
+ACCESS_LOG_DAYS: Final = 90
+SUPERSEDED_TAG: Final = {"leap-superseded": "true"}
+
+# Alarms.
+MOST_MODEL_AGE_H: Final = 36
+LEAST_W20: Final = 0.5
+MOST_EMPTY: Final = 0.2
+"""Share of rankings with an empty list."""
+MOST_P99_MS: Final = 300
+"""What a launcher waits for."""
+
+LOG_RETENTION: Final = logs.RetentionDays.THREE_MONTHS
+
+METRICS: Final = "LEAP"
+"""The namespace of the functions' own metrics."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What tells one deployment from another.
+
+    `machine` is what bundles are built for. `alarm_email`, where given, gets the alarms.
+    """
+
+    stage: str
+    machine: Machine
+    alarm_email: str | None = None
+
+    @classmethod
+    def of_context(cls, context: Callable[[str], Any]) -> "Settings":
+        """Settings from the context values `stage`, `local` and `alarm_email`.
+
+        Raises
+        ------
+        ValueError
+            One of them breaks its rule.
+        """
+        stage = str(context("stage") or "dev")
+        if not _STAGE.fullmatch(stage):
+            raise ValueError(
+                f'stage "{stage}" must be up to 24 lower-case letters, digits and hyphens, '
+                "beginning with a letter"
+            )
+        local = str(context("local") or "false").lower()
+        if local not in ("true", "false"):
+            raise ValueError(f'local "{local}" must be true or false')
+        email = context("alarm_email")
+        if email is not None and not _ADDRESS.fullmatch(str(email)):
+            raise ValueError("alarm_email must be one address")
+        machine = this_machine() if local == "true" else DEPLOYED
+        return cls(stage, machine, None if email is None else str(email))
+
+    @property
+    def production(self) -> bool:
+        """Whether what is stored outlives the stack."""
+        return self.stage == PRODUCTION
+
+    @property
+    def removal(self) -> RemovalPolicy:
+        """What becomes of data when the stack is destroyed."""
+        return RemovalPolicy.RETAIN if self.production else RemovalPolicy.DESTROY
+
+    def name(self, part: str = "") -> str:
+        """The name of the stage's own resource, or of the stage itself."""
+        return f"leap-{self.stage}-{part}" if part else f"leap-{self.stage}"
+
+    @property
+    def store_parameter(self) -> str:
+        """The parameter that says where the stage's store is."""
+        return f"/leap/{self.stage}/store"
+
+    def pointers(self) -> tuple[str, ...]:
+        """The parameters that retrain writes and rankers follow."""
+        return tuple(f"/leap/{self.stage}/{target}/pointer" for target in TARGETS)

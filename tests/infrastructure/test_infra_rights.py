@@ -1,0 +1,176 @@
+"""Each part does its work with the rights that the template gives it, and cannot do another's."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from functions.ingest.batch import take_batch
+from functions.rank.bus import Bus
+from functions.retrain import deployed
+from functions.retrain.deployed import run
+from functions.retrain.environment import Environment
+from functions.retrain.settings import Settings
+from leap_model import Ranker
+from leap_model.aws import client
+from leap_model.errors import LeapError, StoreError
+from leap_model.parameters import Parameters, store_parameter
+from leap_model.s3 import SUPERSEDED, S3Store
+from leap_model.store import Store
+from leap_model.stored_catalogue import KEY
+from leap_model.switches import switches_key, write_switches
+from tests.infrastructure.iam import BUCKET, REGION, Role, acting_as
+from tests.infrastructure.templates import Template
+from tests.support import QUICK, attempt, filled, fleet, preferred, request
+from tests.unit.ingest.deliveries import NOW, envelope, sent
+
+STAGE = "dev"
+
+
+@pytest.fixture(autouse=True)
+def _account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    with mock_aws():
+        location: Any = {"LocationConstraint": REGION}
+        boto3.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration=location)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    def settings(**values: Any) -> Settings:
+        return replace(QUICK, **(values | {"estimator": QUICK.estimator}))
+
+    monkeypatch.setattr(deployed, "Settings", settings)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> S3Store:
+    """The stage's store, with fifteen days of attempts, as whoever set it up sees it."""
+    local = filled(tmp_path / "local", fleet(1100, days=15))
+    bucket = S3Store(BUCKET, cache=tmp_path / "cache")
+    for key in [*local.keys("attempts"), *local.keys("catalogue")]:
+        bucket.create(key, local.read(key) or b"")
+    return bucket
+
+
+def night(store: Store, day: int) -> None:
+    """One run, as the task is told."""
+    told = {
+        "LEAP_STORE": f"s3://{BUCKET}",
+        "LEAP_STAGE": STAGE,
+        "LEAP_SCHEDULED_TIME": f"2026-01-{day}T02:00:00Z",
+    }
+    (metrics,) = run(Environment.of(told), store, Parameters())
+    assert metrics["pointed"], metrics["reason"]
+
+
+def test_the_ingest_function_stores_what_arrives(dev: Template, tmp_path: Path) -> None:
+    bodies = [envelope(attempt()), "no json", envelope(attempt(throughput="none"))]
+    messages = [sent(body, f"m{at}") for at, body in enumerate(bodies)]
+    with acting_as(Role.of(dev, "IngestRole")) as role:
+        outcome = take_batch(S3Store(BUCKET, cache=tmp_path), messages, NOW)
+        again = take_batch(S3Store(BUCKET, cache=tmp_path), messages, NOW)
+    assert (role.refused, outcome.failed(), again.failed()) == ([], [], [])
+    assert (outcome.counts.stored, outcome.counts.rejected) == (1, 2)
+    assert role.used == {"s3:PutObject"}
+
+
+def test_the_nightly_run_does_all_its_work_from_the_first_night_on(
+    dev: Template, store: S3Store
+) -> None:
+    with acting_as(Role.of(dev, "RetrainTaskRole")) as role:
+        for day in (13, 14, 15):
+            night(store, day)
+    assert role.refused == []
+    assert role.used == {
+        *("s3:GetObject", "s3:PutObject", "s3:ListBucket"),
+        *("s3:GetObjectTagging", "s3:PutObjectTagging"),
+        *("ssm:GetParameter", "ssm:PutParameter"),
+    }
+    versions = sorted({key.split("/")[2] for key in store.keys("models/throughput")})
+    tags = [_tags(store, f"models/throughput/{version}/manifest.json") for version in versions]
+    assert tags == [{SUPERSEDED: "true"}, {}, {}]
+
+
+def _tags(store: S3Store, key: str) -> dict[str, str]:
+    found = boto3.client("s3").get_object_tagging(Bucket=store.bucket, Key=key)["TagSet"]
+    return {tag["Key"]: tag["Value"] for tag in found}
+
+
+def test_the_rank_function_ranks_and_says_so(dev: Template, store: S3Store) -> None:
+    night(store, 13)
+    write_switches(store, STAGE, 100, {})
+    boto3.client("events").create_event_bus(Name="leap-dev")
+    with acting_as(Role.of(dev, "RankRole")) as role:
+        ranker = Ranker.from_aws(STAGE, store_uri=f"s3://{BUCKET}")
+        assert preferred(ranker.rank(request()))
+        assert Bus("leap-dev", client("events")).send(['{"ranking_id": "r"}']) == 0
+    assert role.refused == []
+    assert role.used == {"s3:GetObject", "ssm:GetParameter", "events:PutEvents"}
+
+
+def test_a_launcher_ranks_in_its_own_process(dev: Template, store: S3Store) -> None:
+    night(store, 13)
+    write_switches(store, STAGE, 100, {})
+    Parameters().write(store_parameter(STAGE), f"s3://{BUCKET}")
+    with acting_as(Role.of(dev, "LaunchersRanking")) as role:
+        assert preferred(Ranker.from_aws(STAGE).rank(request()))
+    assert role.refused == []
+
+
+def test_without_switches_a_ranker_that_may_not_list_ranks_nobody(
+    dev: Template, store: S3Store
+) -> None:
+    night(store, 13)
+    with acting_as(Role.of(dev, "RankRole")):
+        answer = Ranker.from_aws(STAGE, store_uri=f"s3://{BUCKET}").rank(request())
+    assert (answer["preference"], answer["reason"]) == ([], "switched_off")
+
+
+@pytest.mark.parametrize(
+    ("identity", "key"),
+    [
+        ("RankRole", "models/throughput/x/manifest.json"),
+        ("RankRole", "pointers/dev/throughput.json"),
+        ("RankRole", "attempts/dt=2026-01-02/x.parquet"),
+        ("IngestRole", "models/throughput/x/manifest.json"),
+        ("IngestRole", "pointers/dev/switches.json"),
+        ("IngestRole", KEY),
+        ("RetrainTaskRole", "attempts/dt=2026-01-02/x.parquet"),
+        ("RetrainTaskRole", "pointers/dev/switches.json"),
+        ("RetrainTaskRole", "pointers/prod/throughput.json"),
+        ("RetrainTaskRole", KEY),
+    ],
+)
+def test_nobody_writes_what_another_part_answers_for(
+    dev: Template, store: S3Store, identity: str, key: str
+) -> None:
+    with acting_as(Role.of(dev, identity)), pytest.raises(StoreError, match="AccessDenied"):
+        store.create(key, b"x")
+
+
+@pytest.mark.parametrize("identity", ["RankRole", "IngestRole", "LaunchersRanking"])
+def test_nobody_but_the_nightly_run_moves_a_pointer_or_reads_attempts(
+    dev: Template, store: S3Store, identity: str
+) -> None:
+    key = store.keys("attempts")[0]
+    with acting_as(Role.of(dev, identity)):
+        for call in (
+            lambda: Parameters().write("/leap/dev/throughput/pointer", "{}"),
+            lambda: store.read(key),
+            lambda: store.keys("attempts"),
+        ):
+            with pytest.raises(LeapError, match="AccessDenied"):
+                call()
+
+
+def test_a_stage_does_not_read_the_switches_of_another(dev: Template, store: S3Store) -> None:
+    with acting_as(Role.of(dev, "RankRole")), pytest.raises(StoreError, match="AccessDenied"):
+        store.read(switches_key("prod"))
