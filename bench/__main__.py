@@ -5,7 +5,9 @@ import sys
 
 from cli.console import out, print_table
 
-BENCHMARKS = ("engine", "ranking", "intake", "nightly", "cascade", "threads", "measured")
+BENCHMARKS = (
+    *("engine", "ranking", "intake", "nightly", "cascade", "growth", "threads", "measured"),
+)
 LONG = ("presets",)
 """They take an hour or more: run when they are named."""
 

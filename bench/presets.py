@@ -19,11 +19,11 @@ NAMES = ("single", "cascade", "cascade-published")
 
 def run() -> list[tuple[object, ...]]:
     """Wall seconds of training, then processor seconds of its parts. The last takes an hour."""
-    with simulated(6, 5_000) as (_, store):
-        as_of = START + timedelta(days=6)
+    with simulated(22, 5_000) as (_, store):
+        as_of = START + timedelta(days=22)
         rows = []
         for name in NAMES:
-            settings = Settings(estimator=ESTIMATORS[name])
+            settings = Settings(estimator=ESTIMATORS[name], window_days=5)
             metrics = retrain(store, "local", as_of, settings, test_run=True)
             rows.append(_row(name, metrics, store))
         return rows

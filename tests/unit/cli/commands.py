@@ -10,6 +10,9 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from cli.main import leap
+from leap_model.store import LocalStore
+
+PROD = ("--stage", "prod")
 
 
 def run(*arguments: object, text: str | bytes | None = None) -> Result:
@@ -49,6 +52,11 @@ def refused(*arguments: object, text: str | bytes | None = None) -> str:
     assert len(lines) == 1
     assert result.stderr.rstrip().splitlines()[-1] == lines[0]
     return lines[0]
+
+
+def history(store: LocalStore, *options: object) -> Any:
+    """The moves of the stage prod, as the command tells them."""
+    return document("pointer", "history", "--store", store, *PROD, *options)
 
 
 def process(*arguments: object, text: str | bytes = b"") -> subprocess.CompletedProcess[bytes]:

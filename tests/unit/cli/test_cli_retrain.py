@@ -106,7 +106,7 @@ def test_backtest_prints_nights_and_medians(full: LocalStore) -> None:
     assert set(result["comparators"]) == {"family-median-else-model", "without-history"}
     assert result["median"].keys() == {"w5", "w10", "w15", "w20", "mdape", "ratio"}
     text = succeeded("backtest", "--store", full, *options)
-    assert "Median of 2 nights" in text
+    assert "throughput, median of 2 nights" in text
 
 
 def test_backtest_of_days_without_attempts_prints_no_figures(full: LocalStore) -> None:

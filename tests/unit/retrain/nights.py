@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from functions.retrain.settings import Settings
 from leap_model.columns import Labels
 from leap_model.history import History, Outcomes, family_hashes, history_as_of
 from leap_model.intake import Counts, Record, take_in
+from leap_model.moves import read_moves
 from leap_model.pointer import Pointer, read_pointer
 from leap_model.reading import partition_days
 from leap_model.store import LocalStore
@@ -30,6 +31,7 @@ FEW = replace(TINY, min_rows=1, min_days=1)
 
 AS_OF = date(2026, 1, 11)
 """The day after the ten days of `tests.support.fleet`."""
+LATER, LATEST = AS_OF + timedelta(days=1), AS_OF + timedelta(days=2)
 
 
 def night(store: LocalStore, as_of: date = AS_OF, settings: Settings = TINY, **options: Any) -> Any:
@@ -39,6 +41,22 @@ def night(store: LocalStore, as_of: date = AS_OF, settings: Settings = TINY, **o
 
 def pointer_of(store: LocalStore, stage: str = "local") -> Pointer | None:
     return read_pointer(store, stage, "throughput")[0]
+
+
+def published_and_pointed(metrics: dict[str, Any]) -> tuple[bool, bool]:
+    return metrics["published"], metrics["pointed"]
+
+
+def versions(store: LocalStore) -> list[str]:
+    """What the stage was pointed at, in order."""
+    return [move.pointer.version for move in read_moves(store, "local", "throughput")]
+
+
+def serving(store: LocalStore) -> str:
+    """The version that the stage points at."""
+    pointer = pointer_of(store)
+    assert pointer is not None
+    return pointer.version
 
 
 def put(store: LocalStore, day: str, name: str, content: bytes) -> str:

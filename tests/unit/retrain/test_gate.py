@@ -1,29 +1,28 @@
 """The gate: a night that is worse than what is live is published, and not pointed at."""
 
 import json
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from functions.retrain.learning.single import Single
 from functions.retrain.live import Live
-from functions.retrain.nightly import retrain
 from functions.retrain.pointing import why_not
-from leap_model import moves
 from leap_model.artifact import load
-from leap_model.errors import StoreError
-from leap_model.moves import read_moves, roll_back, withdrawn
-from leap_model.pointer import write_pointer
 from leap_model.store import LocalStore
-from leap_model.times import now_us, parse_time
-from tests.support import filled, fleet
-from tests.unit.retrain.nights import AS_OF, TINY, add, night, pointer_of
+from tests.unit.retrain.nights import (
+    LATER,
+    LATEST,
+    TINY,
+    add,
+    night,
+    published_and_pointed,
+    serving,
+    versions,
+)
 
-LATER, LATEST = AS_OF + timedelta(days=1), AS_OF + timedelta(days=2)
 GOOD = replace(TINY, estimator=Single(trees=40, leaves=6, learning_rate=0.5))
 BAD = replace(TINY, estimator=Single(trees=1, leaves=2, learning_rate=0.05))
 """A model of this is far below one of GOOD."""
@@ -112,46 +111,21 @@ def test_a_test_run_never_points(force: bool) -> None:
     assert reason == "a test run never points"
 
 
-@pytest.fixture(scope="module")
-def attempts() -> list[dict[str, Any]]:
-    return fleet(320)
-
-
-@pytest.fixture
-def full(store: LocalStore, attempts: list[dict[str, Any]]) -> LocalStore:
-    return filled(store.root, attempts)
-
-
-def _outcome(metrics: dict[str, Any]) -> tuple[bool, bool]:
-    return metrics["published"], metrics["pointed"]
-
-
-def _versions(store: LocalStore) -> list[str]:
-    """What the stage was pointed at, in order."""
-    return [move.pointer.version for move in read_moves(store, "local", "throughput")]
-
-
-def _serving(store: LocalStore) -> str:
-    pointer = pointer_of(store)
-    assert pointer is not None
-    return pointer.version
-
-
 def test_a_worse_night_is_published_and_not_pointed_at(full: LocalStore) -> None:
     live = night(full, settings=GOOD)
     worse = night(full, LATER, BAD)
-    assert _outcome(worse) == (True, False)
+    assert published_and_pointed(worse) == (True, False)
     own, theirs = worse["evaluation"]["w20"], live["evaluation"]["w20"]
     assert own < theirs - 0.03
     assert worse["reason"] == (
         f"w20 of 2026-01-10 is {own * 100:.1f} %, and {theirs * 100:.1f} % with the live "
         f"{live['version']}: worse by more than 3.0 %; --force points anyway"
     )
-    assert _serving(full) == live["version"]
+    assert serving(full) == live["version"]
     load(full.folder(f"models/throughput/{worse['version']}"), worse["manifest_sha256"])
     kept = full.read(f"reports/throughput/{worse['version']}/metrics.json")
     assert json.loads(kept or b"") == worse
-    assert _versions(full) == [live["version"]]
+    assert versions(full) == [live["version"]]
 
 
 @pytest.mark.parametrize(("margin", "force"), [(0.0, True), (1.0, False)])
@@ -160,9 +134,9 @@ def test_a_worse_night_is_pointed_at_by_force_or_within_its_margin(
 ) -> None:
     night(full, settings=GOOD)
     worse = night(full, LATER, replace(BAD, gate_margin=margin), force=force)
-    assert _outcome(worse) == (True, True)
+    assert published_and_pointed(worse) == (True, True)
     assert worse["reason"] is None
-    assert _serving(full) == worse["version"]
+    assert serving(full) == worse["version"]
 
 
 def test_a_night_that_is_as_good_is_pointed_at_without_any_margin(full: LocalStore) -> None:
@@ -170,13 +144,13 @@ def test_a_night_that_is_as_good_is_pointed_at_without_any_margin(full: LocalSto
     first, second = night(full, settings=strict), night(full, LATER, strict)
     assert first["evaluation"] == second["evaluation"]
     assert second["pointed"]
-    assert _versions(full) == [first["version"], second["version"]]
+    assert versions(full) == [first["version"], second["version"]]
 
 
 def test_a_better_night_is_pointed_at(full: LocalStore) -> None:
     night(full, settings=BAD)
     better = night(full, LATER, replace(GOOD, gate_margin=0.0))
-    assert _serving(full) == better["version"]
+    assert serving(full) == better["version"]
 
 
 def test_after_a_worse_night_the_next_is_held_against_the_model_still_live(
@@ -240,213 +214,14 @@ def test_a_day_without_usable_attempts_points_by_force_only(
     live = night(full)
     add(full, [{**a, "throughput": None} for a in _on(attempts[-5:], 11)])
     blind = night(full, LATER)
-    assert _outcome(blind) == (True, False)
+    assert published_and_pointed(blind) == (True, False)
     assert "2026-01-11 has no usable attempt" in blind["reason"]
     assert blind["live"]["evaluation"]["attempts"] == 0
-    assert _serving(full) == live["version"]
+    assert serving(full) == live["version"]
     assert night(full, LATER, force=True)["pointed"]
 
 
 def test_a_test_run_leaves_pointer_and_record(full: LocalStore) -> None:
     first = night(full, settings=BAD)
     assert night(full, LATER, GOOD, test_run=True)["reason"] == "a test run never points"
-    assert _versions(full) == [first["version"]] == [_serving(full)]
-
-
-@pytest.fixture
-def rolled_back(full: LocalStore) -> tuple[str, str]:
-    """Two nights of which the second was rolled back: the version served, the one withdrawn."""
-    first, second = night(full)["version"], night(full, LATER)["version"]
-    assert roll_back(full, "local", "throughput").pointer.version == first
-    return first, second
-
-
-ROLLED_BACK = "the stage was rolled back from this night's model; --force points anyway"
-
-
-def _late(full: LocalStore, attempts: list[dict[str, Any]], count: int = 1) -> None:
-    """Attempts of a training day that arrive only now: every night has another version."""
-    add(full, [{**a, "attempt_id": f"late-{at}"} for at, a in enumerate(attempts[:count])])
-
-
-def test_the_night_that_was_rolled_back_from_is_not_pointed_at_when_run_again(
-    full: LocalStore, rolled_back: tuple[str, str]
-) -> None:
-    first, second = rolled_back
-    again = night(full, LATER)
-    assert again["version"] == second
-    assert _outcome(again) == (True, False)
-    assert again["reason"] == ROLLED_BACK
-    assert _serving(full) == first
-
-
-def test_nor_is_another_version_of_that_night(
-    full: LocalStore, attempts: list[dict[str, Any]], rolled_back: tuple[str, str]
-) -> None:
-    first, second = rolled_back
-    known = {first, second}
-    for count in (1, 2):
-        _late(full, attempts, count)
-        again = night(full, LATER)
-        assert again["version"] not in known
-        known.add(again["version"])
-        assert _outcome(again) == (True, False)
-        assert again["reason"] == ROLLED_BACK
-    assert _versions(full) == [first, second, first]
-
-
-def test_another_version_of_a_night_that_was_rolled_back_from_is_pointed_at_by_force(
-    full: LocalStore, attempts: list[dict[str, Any]], rolled_back: tuple[str, str]
-) -> None:
-    first, second = rolled_back
-    _late(full, attempts)
-    again = night(full, LATER, force=True)
-    assert again["pointed"]
-    assert _versions(full) == [first, second, first, again["version"]]
-    assert withdrawn(read_moves(full, "local", "throughput")) == {second}
-
-
-def test_a_night_that_is_no_longer_withdrawn_is_pointed_at_whatever_its_version(
-    full: LocalStore, attempts: list[dict[str, Any]], rolled_back: tuple[str, str]
-) -> None:
-    assert roll_back(full, "local", "throughput", rolled_back[1]).action == "forward"
-    assert night(full, LATER)["pointed"]
-    _late(full, attempts)
-    again = night(full, LATER)
-    assert again["pointed"]
-    assert _serving(full) == again["version"] not in rolled_back
-
-
-def test_the_night_that_was_rolled_back_to_is_pointed_at_when_run_again(
-    full: LocalStore, attempts: list[dict[str, Any]], rolled_back: tuple[str, str]
-) -> None:
-    assert night(full)["pointed"]
-    assert _serving(full) == rolled_back[0]
-    _late(full, attempts)
-    again = night(full)
-    assert again["pointed"]
-    assert _serving(full) == again["version"] not in rolled_back
-
-
-def test_force_points_at_a_version_that_was_rolled_back_from(
-    full: LocalStore, rolled_back: tuple[str, str]
-) -> None:
-    first, second = rolled_back
-    assert night(full, LATER, force=True)["pointed"]
-    assert _versions(full) == [first, second, first, second]
-    assert withdrawn(read_moves(full, "local", "throughput")) == set()
-
-
-def test_after_a_rollback_the_next_night_moves_forward_again(
-    full: LocalStore, rolled_back: tuple[str, str]
-) -> None:
-    first, _ = rolled_back
-    third = night(full, LATEST)
-    assert third["pointed"]
-    assert third["live"]["version"] == first
-    assert _serving(full) == third["version"]
-    assert roll_back(full, "local", "throughput").pointer.version == first
-
-
-def test_a_night_is_pointed_at_from_then_on_and_its_record_tells_what_it_replaced(
-    full: LocalStore, rolled_back: tuple[str, str]
-) -> None:
-    before, started = pointer_of(full), now_us()
-    night(full, LATER, force=True)
-    found, pointer = read_moves(full, "local", "throughput"), pointer_of(full)
-    assert pointer is not None
-    assert pointer.version == rolled_back[1] == found[1].pointer.version
-    assert pointer != found[1].pointer
-    assert started <= parse_time(pointer.published_at) <= now_us()
-    assert (found[-1].moved_at, found[-1].replaced) == (pointer.published_at, before)
-    assert len({move.pointer for move in found}) == len(found) == 4
-
-
-def test_where_a_record_cannot_be_read_a_night_is_pointed_at_by_force_only(
-    full: LocalStore, rolled_back: tuple[str, str]
-) -> None:
-    unreadable = full.root / "pointers/local/throughput.moves/00000003.json"
-    unreadable.unlink()
-    unreadable.symlink_to(unreadable)
-    with pytest.raises(StoreError, match=r"throughput\.moves/00000003\.json cannot be read: "):
-        night(full, LATER)
-    assert _serving(full) == rolled_back[0]
-    assert night(full, LATER, force=True)["pointed"]
-    assert _serving(full) == rolled_back[1]
-
-
-def test_a_stage_rolled_back_does_not_hold_up_another(
-    full: LocalStore, rolled_back: tuple[str, str]
-) -> None:
-    assert retrain(full, "dev", LATER, TINY)["version"] == rolled_back[1]
-    pointer = pointer_of(full, "dev")
-    assert pointer is not None
-    assert pointer.version == rolled_back[1]
-
-
-def test_a_broken_record_of_moves_stops_no_night(
-    full: LocalStore, caplog: pytest.LogCaptureFixture
-) -> None:
-    first, second = night(full)["version"], night(full, LATER)["version"]
-    (full.root / "pointers/local/throughput.moves/00000002.json").write_bytes(b"{")
-    caplog.set_level(logging.WARNING)
-    third = night(full, LATEST)
-    assert third["pointed"]
-    assert "00000002.json is no record of a move" in caplog.text
-    assert _versions(full) == [first, second, third["version"]]
-    assert roll_back(full, "local", "throughput").pointer.version == second
-
-
-def test_a_night_whose_move_cannot_be_recorded_fails_and_is_not_pointed_at(
-    full: LocalStore,
-) -> None:
-    in_the_way = full.root / "pointers/local/throughput.moves"
-    in_the_way.parent.mkdir(parents=True)
-    in_the_way.write_text("a file where the folder of records belongs")
-    with pytest.raises(StoreError, match=r"throughput\.moves/00000001\.json cannot be written: "):
-        night(full)
-    assert pointer_of(full) is None
-    assert len(full.keys("models/throughput")) > 0
-    in_the_way.unlink()
-    first = night(full)
-    assert first["pointed"]
-    assert _versions(full) == [first["version"]] == [_serving(full)]
-
-
-def test_a_later_night_whose_move_cannot_be_recorded_leaves_the_pointer_where_it_was(
-    full: LocalStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, create = night(full), LocalStore.create
-
-    def creating(store: LocalStore, key: str, content: bytes) -> bool:
-        if ".moves/" in key:
-            raise StoreError("no space left")
-        return create(store, key, content)
-
-    before = pointer_of(full)
-    with monkeypatch.context() as patch:
-        patch.setattr(LocalStore, "create", creating)
-        with pytest.raises(StoreError, match="no space left"):
-            night(full, LATER)
-    assert pointer_of(full) == before
-    assert _versions(full) == [first["version"]]
-    second = night(full, LATER)
-    assert _versions(full) == [first["version"], second["version"]]
-
-
-def test_a_night_that_lost_the_race_is_not_pointed_at_and_not_among_the_moves(
-    full: LocalStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = night(full)
-
-    def writing(*args: Any) -> None:
-        monkeypatch.setattr(moves, "write_pointer", write_pointer)
-        assert night(full, LATEST)["pointed"]
-        write_pointer(*args)
-
-    monkeypatch.setattr(moves, "write_pointer", writing)
-    beaten = night(full, LATER)
-    assert _outcome(beaten) == (True, False)
-    assert beaten["reason"] == "another run moved the pointer at the same time"
-    assert beaten["version"] not in _versions(full)
-    assert _versions(full) == [first["version"], _serving(full)]
+    assert versions(full) == [first["version"]] == [serving(full)]
