@@ -65,7 +65,7 @@ class Store(Construct):
 def _lifecycle() -> list[s3.LifecycleRule]:
     records = Duration.days(limits.RECORDS_DAYS)
     return [
-        # By tag alone: a version that serves, or served before, never has it (docs/deploying.md).
+        # By tag alone: retrain never leaves it on a version that serves or served last.
         s3.LifecycleRule(
             id="superseded-models",
             prefix="models/",

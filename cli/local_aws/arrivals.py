@@ -3,7 +3,6 @@
 import io
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow.parquet as pq
@@ -16,15 +15,22 @@ _SILENT_S: Final = 60.0
 """Without anything new for so long, what is missing will not come."""
 
 
-@dataclass(slots=True)
-class Arrived:
-    """Rows of each object seen so far. Objects are never changed, so each is read once."""
+class Arrivals:
+    """The attempts in a store, as rows of its objects: an attempt in two objects is two rows.
 
-    rows: dict[str, int] = field(default_factory=dict)
+    Attributes
+    ----------
+    rows : dict
+        Rows of each object seen so far. Objects are never changed, so each is read once.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.rows: dict[str, int] = {}
+        self._store = store
 
     @property
     def total(self) -> int:
-        """Attempts that are in the store."""
+        """Rows seen so far."""
         return sum(self.rows.values())
 
     @property
@@ -32,34 +38,39 @@ class Arrived:
         """Days that have some."""
         return len({key.split("/")[1] for key in self.rows})
 
+    def look(self) -> int:
+        """See what is there; how many rows are new."""
+        before = self.total
+        for key in self._store.keys("attempts"):
+            if key not in self.rows:
+                content = self._store.read(key) or b""
+                self.rows[key] = pq.read_metadata(io.BytesIO(content)).num_rows
+        return self.total - before
 
-def wait_for(
-    store: Store, attempts: int, advance: Callable[[int], None] = lambda steps: None
-) -> Arrived:
-    """Wait until a store has so many attempts.
+    def wait(self, rows: int, advance: Callable[[int], None] = lambda steps: None) -> None:
+        """Wait until so many rows are there.
 
-    Raises
-    ------
-    LocalAwsError
-        Nothing more came for a minute.
-    """
-    arrived = Arrived()
-    since = time.monotonic()
-    while arrived.total < attempts:
-        before = arrived.total
-        for key in store.keys("attempts"):
-            if key not in arrived.rows:
-                content = store.read(key) or b""
-                arrived.rows[key] = pq.read_metadata(io.BytesIO(content)).num_rows
-        advance(arrived.total - before)
-        now = time.monotonic()
-        if arrived.total > before:
-            since = now
-        elif now - since > _SILENT_S:
-            raise LocalAwsError(
-                f"{arrived.total:,} of {attempts:,} attempts arrived, and no more for "
-                f"{_SILENT_S:g} s; rejected lines: {len(store.keys('rejected')):,} objects"
-            )
-        else:
-            time.sleep(_LOOK_S)
-    return arrived
+        Parameters
+        ----------
+        rows : int
+            Of the whole store.
+        advance : callable, optional
+            Told how many are new, each time that some are.
+
+        Raises
+        ------
+        LocalAwsError
+            Nothing more came for a minute.
+        """
+        since = time.monotonic()
+        while self.total < rows:
+            new = self.look()
+            if new:
+                advance(new)
+                since = time.monotonic()
+            elif time.monotonic() - since > _SILENT_S:
+                raise LocalAwsError(
+                    f"{self.total:,} of {rows:,} attempts arrived, and no more for {_SILENT_S:g} s"
+                )
+            else:
+                time.sleep(_LOOK_S)

@@ -11,7 +11,7 @@ from cli.bus import Bus, Published
 from cli.commands.publish import named_records
 from cli.console import bar, out, spinner, step
 from cli.example import newest_attempt, request_of, show_answer, told
-from cli.local_aws.arrivals import Arrived, wait_for
+from cli.local_aws.arrivals import Arrivals
 from cli.local_aws.deploy import Deployment
 from cli.local_aws.environment import acting_as, talking_to
 from cli.local_aws.errors import LocalAwsError
@@ -110,11 +110,13 @@ def _publish(fleet: Summary, bus: str, launcher: Mapping[str, str]) -> None:
 
 
 def _arrive(fleet: Summary, store: S3Store) -> None:
-    def arrive() -> Arrived:
-        with bar("arriving", fleet.attempts) as advance:
-            return wait_for(store, fleet.attempts, advance)
+    arrived = Arrivals(store)
 
-    arrived = step("5. rule, queue, ingest function, Parquet", arrive)
+    def arrive() -> None:
+        with bar("arriving", fleet.attempts) as advance:
+            arrived.wait(fleet.attempts, advance)
+
+    step("5. rule, queue, ingest function, Parquet", arrive)
     out.print(
         f"   {arrived.total:,} attempts in {len(arrived.rows):,} objects of {arrived.days} days, "
         f"such as\n   {store}/{next(iter(arrived.rows))}"

@@ -12,7 +12,7 @@ import pytest
 
 from cli.bus import Bus, Published
 from cli.commands.publish import named_records
-from cli.local_aws.arrivals import wait_for
+from cli.local_aws.arrivals import Arrivals
 from cli.local_aws.deploy import Deployment
 from cli.local_aws.environment import acting_as, talking_to
 from cli.local_aws.roles import LauncherRole
@@ -97,7 +97,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 def filled(stage: Stage) -> Stage:
     """A stage that a fleet's attempts have arrived at, the first hundred sent twice."""
     stage.publish([*FLEET, *FLEET[:100]])
-    wait_for(stage.store, len(FLEET))
+    Arrivals(stage.store).wait(len(FLEET))
     stage.store.create("catalogue/hardware.json", json.dumps(CATALOGUE).encode())
     write_switches(stage.store, STAGE, 100.0, {}, ())
     return stage

@@ -6,13 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from cli.local_aws.paths import CHECKOUT
-from tests.unit.local_aws.processes import eventually
+from tests.unit.local_aws.processes import eventually, told_of
 
 LONGEST_S = 300
 SMALL = ("--days", "6", "--per-day", "400")
@@ -33,18 +32,8 @@ def _demo(folder: Path, *options: str) -> subprocess.Popen[str]:
     )
 
 
-def _processes(folder: Path) -> list[str]:
-    """Command lines of the processes that were told of a folder, be it as TMPDIR."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it ended, or is another user's
-            if str(folder).encode() in (process / "environ").read_bytes():
-                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-    return found
-
-
 def _is_clean(folder: Path) -> bool:
-    return _processes(folder) == [] and list((folder / "tmp").iterdir()) == []
+    return told_of(folder) == {} and list((folder / "tmp").iterdir()) == []
 
 
 def test_the_whole_loop_is_shown_in_time_and_leaves_nothing(tmp_path: Path) -> None:
@@ -54,9 +43,7 @@ def test_the_whole_loop_is_shown_in_time_and_leaves_nothing(tmp_path: Path) -> N
     assert demo.returncode == 0, said
     assert time.monotonic() - started < LONGEST_S
     assert "sent 2,400 of 2,400, ten events a call" in said
-    assert re.search(
-        r"2,400 attempts in [\d,]+ objects of 6 days, such as\n +s3://\S+\.parquet", said
-    )
+    assert re.search(r"2,400 attempts in [\d,]+ objects of 6 days, such as\n +s3://", said)
     assert re.search(r"/leap/demo/throughput/pointer, not set before, names \d{4}-\d\d-\d\d-", said)
     assert "Preference, best first" in said
     assert "a-type-nobody-knows: unknown_hardware" in said
@@ -73,11 +60,11 @@ def test_an_interrupted_demo_leaves_nothing_running(number: signal.Signals, tmp_
     for line in demo.stdout:
         if line.startswith("2. cdk synth"):
             break
-    assert eventually(lambda: any("infra.app" in line for line in _processes(tmp_path)))
+    assert eventually(lambda: any("infra.app" in line for line in told_of(tmp_path).values()))
     demo.send_signal(number)
     demo.communicate(timeout=30)
     assert demo.returncode != 0
     if number == signal.SIGKILL:  # then not even its own folder could be removed
-        assert eventually(lambda: _processes(tmp_path) == [])
+        assert eventually(lambda: told_of(tmp_path) == {})
     else:
         assert eventually(lambda: _is_clean(tmp_path))

@@ -18,9 +18,9 @@ from cli.local_aws.roles import LauncherRole
 from leap_model import RankClient, Ranker
 from leap_model.parameters import Parameters, deployed_pointer
 from leap_model.pointer import read_pointer
-from tests.end_to_end.conftest import STAGE, Stage
+from tests.end_to_end.conftest import FLEET, STAGE, Stage
 from tests.support import checked, request
-from tests.unit.local_aws.processes import eventually
+from tests.unit.local_aws.processes import eventually, listening, told_of
 
 Trained = tuple[Stage, list[str]]
 
@@ -30,6 +30,12 @@ def _asked(stage: Stage, document: dict[str, Any], role: LauncherRole) -> dict[s
         return RankClient(stage.url, timeout_s=20.0, sign=True).rank(document)
 
 
+def test_nothing_of_the_stage_can_be_reached_from_another_machine(stage: Stage) -> None:
+    servers = told_of(stage.aws.certificate.parent)
+    assert any("ministack" in line for line in servers.values())
+    assert set().union(*(listening(number) for number in servers)) == {"0100007F"}
+
+
 def test_a_night_publishes_and_the_parameter_follows_the_pointer(trained: Trained) -> None:
     stage, said = trained
     pointer, _ = read_pointer(stage.store, STAGE, "throughput")
@@ -37,6 +43,12 @@ def test_a_night_publishes_and_the_parameter_follows_the_pointer(trained: Traine
     assert deployed_pointer(Parameters(), STAGE, "throughput") == pointer
     assert stage.store.size(f"{pointer.uri}/manifest.json")
     assert any('"RunsPointed"' in line for line in said)
+    metrics = json.loads(
+        stage.store.read(f"reports/throughput/{pointer.version}/metrics.json") or b""
+    )
+    day = metrics["evaluation"]["from"]
+    in_window = [entry for entry in FLEET if entry["completed_at"][:10] < day]
+    assert metrics["attempts"]["read"] == len(in_window)  # those sent twice count once
 
 
 def test_the_same_night_again_does_nothing(trained: Trained) -> None:
@@ -79,7 +91,8 @@ def test_an_unsigned_request_is_refused(trained: Trained) -> None:
     call = urllib.request.Request(stage.url, json.dumps(request()).encode(), method="POST")
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(call)
-    assert refused.value.code == 403
+    with refused.value as answer:
+        assert answer.code == 403
 
 
 def test_someone_without_the_policy_is_refused(trained: Trained) -> None:

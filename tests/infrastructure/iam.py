@@ -111,5 +111,5 @@ def _named(pattern: str) -> str:
 
 
 def _refusal(action: str) -> ClientError:
-    error = {"Error": {"Code": "AccessDenied", "Message": f"not authorized to perform: {action}"}}
-    return ClientError(error, action.partition(":")[2])  # type: ignore[arg-type]
+    error: Any = {"Error": {"Code": "AccessDenied", "Message": f"not authorized to {action}"}}
+    return ClientError(error, action.partition(":")[2])

@@ -36,14 +36,14 @@ Answer = Callable[[BaseHTTPRequestHandler], tuple[int, bytes]]
 
 
 @contextmanager
-def server(answer: Answer) -> Iterator[str]:
-    """Something that answers GETs on this machine; its address."""
+def server(answer: Answer, promised: int | None = None) -> Iterator[str]:
+    """Something that answers GETs on this machine, with as many bytes as promised; its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, body = answer(self)
             self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(promised or len(body)))
             self.end_headers()
             self.wfile.write(body)
 
@@ -138,17 +138,10 @@ def test_it_gives_up_where_nothing_helps(
 
 
 def test_an_answer_that_ends_early_is_none(tmp_path: Path) -> None:
-    def short(request: BaseHTTPRequestHandler) -> tuple[int, bytes]:
-        request.send_response(200)
-        request.send_header("Content-Length", "10")
-        request.end_headers()
-        request.wfile.write(b"half")
-        request.close_connection = True
-        request.end_headers = request.send_header = lambda *_: None  # type: ignore[method-assign]
-        request.send_response = lambda *_: None  # type: ignore[method-assign]
-        return 200, b""
-
-    with server(short) as url, pytest.raises(OSError, match="ended early"):
+    with (
+        server(lambda _: (200, b"half"), promised=10) as url,
+        pytest.raises(OSError, match="early"),
+    ):
         bootstrap.download(variables(url), tmp_path / "code.zip")
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -207,7 +208,18 @@ def test_the_nightly_run_starts_from_its_bundle_and_says_what_it_lacks(built: Bu
     assert "LEAP_SCHEDULED_TIME" in done.stdout
 
 
-def started(folder: Path, code: str, **variables: str) -> dict[str, object]:
+def test_the_nightly_run_knows_the_versions_that_an_artifact_says_made_it(built: Built) -> None:
+    code = """
+import json
+from importlib.metadata import version
+from functions.retrain.nightly import retrain
+print(json.dumps({name: version(name) for name in ("leap", "numpy", "scikit-learn")}))
+"""
+    said = started(built(Bundle.RETRAIN, HERE), code)
+    assert said == {"leap": "0.1.0", "numpy": "2.4.6", "scikit-learn": "1.9.1"}
+
+
+def started(folder: Path, code: str, **variables: str) -> dict[str, Any]:
     """What code says in an interpreter that has a bundle and the standard library, no more."""
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"{_paths(folder)}\n{code}"],
@@ -217,7 +229,7 @@ def started(folder: Path, code: str, **variables: str) -> dict[str, object]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    said: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return said
 
 

@@ -49,9 +49,9 @@ def stacks(monkeypatch: pytest.MonkeyPatch) -> Stacks:
     found, client = Stacks(), boto3.client
 
     def chosen(service: str) -> Any:
-        return found if service == "cloudformation" else client("s3")
+        return found if service == "cloudformation" else client(service)
 
-    monkeypatch.setattr(emptying.boto3, "client", chosen)
+    monkeypatch.setattr(boto3, "client", chosen)
     return found
 
 
