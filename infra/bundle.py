@@ -20,7 +20,7 @@ ROOT: Final = Path(__file__).parents[1]
 # substrait and dataset, which stay though nothing calls them.
 _UNUSED: Final = (
     *("bin", "**/tests", "**/*.pyi", "**/*.px[di]", "**/*.pyx", "**/*.a"),
-    *("numpy/_core/include", "numpy/f2py", "numpy/distutils", "pyarrow/include", "pyarrow/src"),
+    *("numpy/_core/include", "numpy/distutils", "pyarrow/include", "pyarrow/src"),
     # The same library again, under the names that a linker looks for.
     *("pyarrow/libarrow_python*.so", "pyarrow/lib*.so.*.*.*"),
     *("pyarrow/libarrow_s3.*", "pyarrow/libarrow_flight.*", "pyarrow/libarrow_python_flight.*"),
@@ -65,6 +65,8 @@ def build(bundle: Bundle, machine: Machine, folder: Path) -> None:
     """
     _install(bundle, machine, folder)
     _leave_out(folder, _UNUSED)
+    if not (folder / "scipy").exists():  # which imports whatever numpy says it has
+        _leave_out(folder, ("numpy/f2py",))
     ignore = shutil.ignore_patterns("__pycache__", "*.pyc")
     shutil.copytree(ROOT / "layers" / "leap_model", folder / "leap_model", ignore=ignore)
     shutil.copytree(bundle.source, folder / "functions" / bundle.value, ignore=ignore)

@@ -9,7 +9,7 @@ _LIFETIME: Final = timedelta(days=1)
 
 
 def write_certificate(folder: Path, host: str) -> tuple[Path, Path]:
-    """Write a self-signed certificate for an IP address; the paths of it and of its key."""
+    """Write a self-signed certificate for an IP address and localhost; its path, and its key's."""
     # Here, since it comes with the tests' libraries and not with what a launcher installs.
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -18,6 +18,8 @@ def write_certificate(folder: Path, host: str) -> tuple[Path, Path]:
 
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an AWS on this machine")])
+    # The server calls itself localhost where it tells addresses.
+    names = [x509.IPAddress(ipaddress.ip_address(host)), x509.DNSName("localhost")]
     known = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     now = datetime.now(UTC)
     builder = (
@@ -31,7 +33,7 @@ def write_certificate(folder: Path, host: str) -> tuple[Path, Path]:
     )
     # All that a strict verifier, such as Python's since 3.13, asks of a certificate.
     for extension, critical in (
-        (x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))]), False),
+        (x509.SubjectAlternativeName(names), False),
         (x509.BasicConstraints(ca=False, path_length=None), True),
         (x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), False),
         (known, False),

@@ -1,6 +1,8 @@
 """Nights and rankings of a deployed stage, each with no more rights than its role has."""
 
 import json
+import shutil
+import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from botocore.exceptions import ClientError
 
 from cli.local_aws.environment import acting_as
 from cli.local_aws.roles import LauncherRole
+from cli.local_aws.server import REGION
 from leap_model import RankClient, Ranker
 from leap_model.parameters import Parameters, deployed_pointer
 from leap_model.pointer import read_pointer
@@ -93,6 +96,21 @@ def test_an_unsigned_request_is_refused(trained: Trained) -> None:
         urllib.request.urlopen(call)
     with refused.value as answer:
         assert answer.code == 403
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")
+def test_curl_gets_an_answer_as_the_documentation_says(trained: Trained) -> None:
+    stage, _ = trained
+    keys = stage.launcher.credentials
+    command = [
+        *("curl", "--silent", "--cacert", str(stage.aws.certificate)),
+        *("--aws-sigv4", f"aws:amz:{REGION}:lambda"),
+        *("--user", f"{keys['AWS_ACCESS_KEY_ID']}:{keys['AWS_SECRET_ACCESS_KEY']}"),
+        *("-H", f"x-amz-security-token: {keys['AWS_SESSION_TOKEN']}"),
+        *("-d", json.dumps(request()), stage.url),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert checked(json.loads(done.stdout))["reason"] is None
 
 
 def test_someone_without_the_policy_is_refused(trained: Trained) -> None:

@@ -219,6 +219,16 @@ print(json.dumps({name: version(name) for name in ("leap", "numpy", "scikit-lear
     assert said == {"leap": "0.1.0", "numpy": "2.4.6", "scikit-learn": "1.9.1"}
 
 
+def test_the_nightly_run_s_libraries_start_from_its_bundle(built: Built) -> None:
+    code = """
+import json
+import joblib, pyarrow.parquet, scipy.optimize, sklearn.ensemble
+from functions.retrain.learning.single import Single
+print(json.dumps({"trains": Single.__name__}))
+"""
+    assert started(built(Bundle.RETRAIN, HERE), code) == {"trains": "Single"}
+
+
 def started(folder: Path, code: str, **variables: str) -> dict[str, Any]:
     """What code says in an interpreter that has a bundle and the standard library, no more."""
     done = subprocess.run(

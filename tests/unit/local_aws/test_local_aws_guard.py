@@ -20,9 +20,10 @@ guard.GRACE_S = 0.2
 sys.exit(guard.main("", "sh", "-c", sys.argv[1]))
 """
 PARENT = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from cli.local_aws.process import Process
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 place = Path(sys.argv[1])
 shell = "sleep 600 & echo $! > grandchild; echo $$ > child; sleep 600"
 Process(["sh", "-c", shell], {"PATH": "/usr/bin:/bin"}, place / "log", place / "run", place / "run")
