@@ -1,6 +1,8 @@
 """Templates, each made once. They are of no bundles: those are made where they are tested."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 # CDK's own validation of templates takes ten seconds each; one test asks for it (test_infra_app).
@@ -34,3 +36,22 @@ def template(request: pytest.FixtureRequest, dev: Template, prod: Template) -> T
 def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for bundles, each built once."""
     return tmp_path_factory.mktemp("bundles")
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Bundles are made of wheels that uv fetches; skips where it reaches no package index."""
+    uv = Path(sys.executable).with_name("uv")
+    target = tmp_path_factory.mktemp("wheels")
+    asked = [
+        str(uv),
+        "pip",
+        "install",
+        "--dry-run",
+        "--no-deps",
+        "--target",
+        str(target),
+        "jmespath",
+    ]
+    if subprocess.run(asked, capture_output=True, timeout=120, check=False).returncode:
+        pytest.skip("uv reaches no package index: bundles cannot be built here")

@@ -37,7 +37,7 @@ Built = Callable[[Bundle, Machine], Path]
 
 
 @pytest.fixture(scope="session")
-def built(bundles: Path) -> Built:
+def built(bundles: Path, wheels: None) -> Built:
     """A bundle for a machine, built once."""
 
     @functools.cache
