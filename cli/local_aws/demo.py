@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from cli.bus import Bus, Published
 from cli.commands.publish import named_records
-from cli.console import bar, out, spinner, step
+from cli.console import bar, err, out, spinner, step
 from cli.example import newest_attempt, request_of, show_answer, told
 from cli.local_aws.arrivals import Arrivals
 from cli.local_aws.deploy import Deployment
@@ -31,6 +31,8 @@ STAGE: Final = "demo"
 TARGET: Final = "throughput"
 _CLIENT_TIMEOUT_S: Final = 20.0
 """The demo waits longer than a launcher would: the function's first call loads the model."""
+_AROUND: Final = 6
+"""Columns that a spinner takes besides its words."""
 
 T = TypeVar("T")
 
@@ -76,12 +78,21 @@ def _deploy(stack: Deployment) -> Mapping[str, str]:
 
 def _watched(title: str, action: Callable[[Callable[[str], None]], T]) -> T:
     """A step that tells what it is at."""
+    room = max(err.width - len(title) - _AROUND, 0)
 
     def act() -> T:
         with spinner(title.strip()) as show:
-            return action(lambda line: show(line.strip()[:100]))
+            return action(lambda line: show(_said(line)[:room]))
 
     return step(title, act)
+
+
+def _said(line: str) -> str:
+    """What a line says; the nightly run says it as JSON."""
+    try:
+        return str(json.loads(line)["stage"])
+    except (ValueError, TypeError, LookupError):
+        return line.strip()
 
 
 def _simulate(folder: Path, days: int, per_day: int, seed: int) -> Summary:
@@ -140,6 +151,7 @@ def _retrain(schedule: str, store: S3Store, aws: LocalAws, folder: Path) -> None
         TaskRunner(aws, start_target(schedule), folder).run_next(watch)
 
     _watched(f"7. what the schedule {schedule} starts: the nightly run", retrain)
+    out.print("   its RunTask call was made for it: the local AWS fires no schedule of tasks")
     pointer = deployed_pointer(parameters, STAGE, TARGET)
     if pointer is None:
         raise LocalAwsError("the nightly run ended well, and points at nothing")

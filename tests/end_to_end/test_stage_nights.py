@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -80,8 +81,11 @@ def test_an_invalid_request_is_an_answer_too(trained: Trained) -> None:
     assert answer["reason"] == "invalid_request"
 
 
-def test_a_ranker_in_process_says_the_same_with_its_own_policy(trained: Trained) -> None:
+def test_a_ranker_in_process_says_the_same_with_its_own_policy(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stage, _ = trained
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # where it keeps the artifact
     ranker = LauncherRole("ranker", stage.outputs["RankerPolicy"])
     over_http = _asked(stage, request(), stage.launcher)
     with acting_as(ranker.credentials), _fresh_session():
