@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cli.console import percent
-from functions.retrain.backtest import Plan, backtest
+from functions.retrain.backtest import MODEL, Plan, backtest
 from functions.retrain.settings import Settings
 from leap_model.intake import Counts, Record, take_in
 from leap_model.store import LocalStore
@@ -41,11 +41,12 @@ def run() -> list[tuple[object, ...]]:
         take_in(store, kept, Counts(), now_us())
         plan = Plan(1, date(2024, 8, 1), horizon_days=130, compare=COMPARED)
         result = backtest(store, Settings(window_days=2_200), plan)
-    everyone = {result["estimator"]: result} | result["comparators"]
+    own = result["estimator"]
+    everyone = {own: result} | result["comparators"]
     rows = [_row(name, entry["nights"][0]) for name, entry in everyone.items()]
     for partial, methods in result["covered"].items():
         rows += [
-            _row(f"{name}, on what {partial} answers", entry["nights"][0])
+            _row(f"{own if name == MODEL else name}, on what {partial} answers", entry["nights"][0])
             for name, entry in methods.items()
         ]
     return rows

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
-from cli.events import ATTEMPT, SOURCE, Event, Failure, batches, event_of
+from cli.events import Event, Failure, event_of
 from leap_model.aws import client, code_of
 from leap_model.errors import LeapError
+from leap_model.events import ATTEMPT, SOURCE, calls
 from leap_model.intake import Record
 
 _TRIES: Final = 5
@@ -112,7 +113,8 @@ class Bus:
         PublishError
             A whole call failed; what came before it stands.
         """
-        for batch in batches(_events_of(records, published, advance)):
+        events = _events_of(records, published, advance)
+        for batch in calls(events, lambda event: event.size):
             self._send(batch, published)
             advance(len(batch))
 

@@ -1,20 +1,11 @@
-"""Attempts as events for EventBridge: what one can carry, and what one call can."""
+"""Attempts as events for EventBridge, or why none can carry them."""
 
 import json
 import math
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
+from leap_model.events import ATTEMPT, MOST_BYTES, size_of
 from leap_model.intake import Record
-
-SOURCE: Final = "leap.launcher"
-ATTEMPT: Final = "Training Attempt Completed"
-MOST_ENTRIES: Final = 10
-"""Of one call, by EventBridge's rule."""
-MOST_BYTES: Final = 1_000_000
-"""Of one event and of one call, as EventBridge counts them. It and SQS take 1 MiB since January
-2026; the rest is for the envelope, which EventBridge adds and SQS counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +18,7 @@ class Event:
     @property
     def size(self) -> int:
         """Bytes, as EventBridge counts them."""
-        return sum(len(text.encode()) for text in (SOURCE, ATTEMPT, self.detail))
+        return size_of(ATTEMPT, self.detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +57,3 @@ def event_of(name: str, record: Record) -> Event | Failure:
         size = f"an event has at most {MOST_BYTES:,} bytes, this one {event.size:,}"
         return Failure(name, "NotPublishable", size)
     return event
-
-
-def batches(events: Iterable[Event]) -> Iterator[list[Event]]:
-    """Events by the call, which is bounded in number and in bytes."""
-    batch: list[Event] = []
-    size = 0
-    for event in events:
-        if batch and (len(batch) == MOST_ENTRIES or size + event.size > MOST_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(event)
-        size += event.size
-    if batch:
-        yield batch

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from functions.ingest.envelope import RANKING, opened
+from functions.ingest.envelope import opened
 from functions.ingest.message import Message
 from functions.ingest.rankings import Ranking, parse_ranking, store_rankings
 from leap_model.errors import FieldError
+from leap_model.events import RANKING
 from leap_model.intake import Counts, Record, Unstored, take_in
 from leap_model.store import Store
 

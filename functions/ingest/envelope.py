@@ -8,13 +8,10 @@ the detail: there would be no end to it, and whoever quotes twice sees it in Att
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from leap_model.errors import MISSING, FieldError
-
-SOURCE: Final = "leap.launcher"
-ATTEMPT: Final = "Training Attempt Completed"
-RANKING: Final = "Ranking Served"
+from leap_model.events import ATTEMPT, RANKING, SOURCE
 
 
 def opened(value: Any) -> tuple[str, Any]:

@@ -1,14 +1,9 @@
 """What the deployed function is told: environment variables, checked once."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from leap_model import fields
-from leap_model.errors import MISSING, FieldError
-
-_STORE = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9_=+@.-]+)*/?")
-_STAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+from leap_model.environment import stage_name, store_uri
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +22,4 @@ class Environment:
         FieldError
             One is missing or breaks its rule.
         """
-        store_rule = "s3://BUCKET or s3://BUCKET/PREFIX"
-        stage_rule = "1 to 64 letters, digits, - and _"
-        return cls(
-            store_uri=_matching(variables, "LEAP_STORE", _STORE, store_rule),
-            stage=_matching(variables, "LEAP_STAGE", _STAGE, stage_rule),
-        )
-
-
-def _matching(variables: Mapping[str, str], name: str, pattern: re.Pattern[str], rule: str) -> str:
-    value = variables.get(name)
-    if value is None:
-        raise FieldError(name, MISSING, rule)
-    trimmed = fields.text(value, name, longest=1024)
-    if not pattern.fullmatch(trimmed):
-        raise FieldError(name, value, rule)
-    return trimmed
+        return cls(store_uri(variables), stage_name(variables))

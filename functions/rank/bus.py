@@ -1,20 +1,14 @@
 """Sends events to the stage's bus, several at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from functions.rank.telemetry import logger
 from leap_model.aws import Budget, client, code_of
+from leap_model.events import MOST_BYTES, RANKING, SOURCE, calls, size_of
 
 _BUDGET = Budget(connect_s=1.0, read_s=2.0, attempts=2)
 """Nobody waits for it, and a connection may have gone stale while the function was not running."""
-_SOURCE = "leap.launcher"
-_DETAIL_TYPE = "Ranking Served"
-_ENTRIES = 10
-"""What one PutEvents call takes."""
-MOST_BYTES = 1_000_000
-"""Of one event, and of one call. EventBridge and SQS take 1 MiB; the rest is for the envelope that
-is put around what is sent."""
 
 
 class Bus:
@@ -43,13 +37,13 @@ class Bus:
         if self._events is None:
             self._events = client("events", _BUDGET)
         fit = [detail for detail in details if _size(detail) <= MOST_BYTES]
-        return len(details) - len(fit) + sum(self._put(batch) for batch in _batches(fit))
+        return len(details) - len(fit) + sum(self._put(batch) for batch in calls(fit, _size))
 
     def _put(self, details: Sequence[str]) -> int:
         entries = [
             {
-                "Source": _SOURCE,
-                "DetailType": _DETAIL_TYPE,
+                "Source": SOURCE,
+                "DetailType": RANKING,
                 "EventBusName": self._name,
                 "Detail": detail,
             }
@@ -66,18 +60,4 @@ class Bus:
 
 
 def _size(detail: str) -> int:
-    return len(_SOURCE) + len(_DETAIL_TYPE) + len(detail.encode("utf-8", "surrogatepass"))
-
-
-def _batches(details: Sequence[str]) -> Iterator[list[str]]:
-    """The events in as few calls as the limits allow."""
-    batch: list[str] = []
-    size = 0
-    for detail in details:
-        if batch and (len(batch) == _ENTRIES or size + _size(detail) > MOST_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(detail)
-        size += _size(detail)
-    if batch:
-        yield batch
+    return size_of(RANKING, detail)

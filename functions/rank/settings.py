@@ -1,15 +1,12 @@
 """What the environment says to the rank function, checked."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
 from leap_model import fields, limits
-from leap_model.errors import MISSING, FieldError
+from leap_model.environment import stage_name, store_uri
 
-_STORE = re.compile(r"s3://[a-z0-9][a-z0-9.-]+(/.*)?")
-_STAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _SAMPLE = 0.05
 
 
@@ -37,21 +34,12 @@ class Settings:
             The first variable that breaks its rule.
         """
         return cls(
-            store=_matching(environment, "LEAP_STORE", _STORE, "an address s3://BUCKET/PREFIX"),
-            stage=_matching(environment, "LEAP_STAGE", _STAGE, "the name of a stage, such as prod"),
+            store=store_uri(environment),
+            stage=stage_name(environment),
             cache_s=_number(environment, "LEAP_CACHE_S", limits.POINTER_CACHE_S),
             bus=environment.get("LEAP_BUS", ""),
             sample=_number(environment, "LEAP_SAMPLE", _SAMPLE, most=1.0),
         )
-
-
-def _matching(
-    environment: Mapping[str, str], name: str, pattern: re.Pattern[str], rule: str
-) -> str:
-    text = environment.get(name)
-    if text is None or not pattern.fullmatch(text):
-        raise FieldError(name, MISSING if text is None else text, rule)
-    return text
 
 
 def _number(

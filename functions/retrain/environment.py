@@ -7,8 +7,8 @@ from datetime import date
 from functions.retrain.learning.estimator import Estimator
 from functions.retrain.learning.presets import ESTIMATORS
 from leap_model import fields
+from leap_model.environment import stage_name, store_uri
 from leap_model.errors import MISSING, FieldError
-from leap_model.store import checked_key
 from leap_model.targets import TARGETS, Target
 from leap_model.times import day_of
 
@@ -31,7 +31,7 @@ class Environment:
 
         Raises
         ------
-        FieldError, StoreError
+        FieldError
             One is missing or breaks its rule.
         """
         scheduled = fields.time(
@@ -39,8 +39,8 @@ class Environment:
         )
         names = variables.get("LEAP_TARGETS", "throughput").split(",")
         return cls(
-            store_uri=fields.text(variables.get("LEAP_STORE", MISSING), "LEAP_STORE"),
-            stage=checked_key(fields.text(variables.get("LEAP_STAGE", MISSING), "LEAP_STAGE")),
+            store_uri=store_uri(variables),
+            stage=stage_name(variables),
             as_of=day_of(scheduled),
             targets=tuple(
                 TARGETS[_one_of(name.strip(), "LEAP_TARGETS", TARGETS)] for name in names

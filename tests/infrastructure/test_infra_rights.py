@@ -1,20 +1,15 @@
 """Each part does its work with the rights that the template gives it, and cannot do another's."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from functions.ingest.batch import take_batch
 from functions.rank.bus import Bus
-from functions.retrain import deployed
 from functions.retrain.deployed import run
 from functions.retrain.environment import Environment
-from functions.retrain.settings import Settings
 from leap_model import Ranker
 from leap_model.aws import client
 from leap_model.errors import LeapError, StoreError
@@ -23,9 +18,10 @@ from leap_model.s3 import SUPERSEDED, S3Store
 from leap_model.store import Store
 from leap_model.stored_catalogue import KEY
 from leap_model.switches import switches_key, write_switches
+from tests.aws import account, copied, train_quickly
 from tests.infrastructure.iam import BUCKET, REGION, Role, acting_as
 from tests.infrastructure.templates import Template
-from tests.support import QUICK, attempt, filled, fleet, preferred, request
+from tests.support import attempt, filled, fleet, preferred, request
 from tests.unit.ingest.deliveries import NOW, envelope, sent
 
 STAGE = "dev"
@@ -33,31 +29,20 @@ STAGE = "dev"
 
 @pytest.fixture(autouse=True)
 def _account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
-    with mock_aws():
-        location: Any = {"LocationConstraint": REGION}
-        boto3.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration=location)
+    with account(monkeypatch, BUCKET, REGION):
         yield
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    def settings(**values: Any) -> Settings:
-        return replace(QUICK, **(values | {"estimator": QUICK.estimator}))
-
-    monkeypatch.setattr(deployed, "Settings", settings)
+    train_quickly(monkeypatch)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> S3Store:
     """The stage's store, with fifteen days of attempts, as whoever set it up sees it."""
     local = filled(tmp_path / "local", fleet(1100, days=15))
-    bucket = S3Store(BUCKET, cache=tmp_path / "cache")
-    for key in [*local.keys("attempts"), *local.keys("catalogue")]:
-        bucket.create(key, local.read(key) or b"")
-    return bucket
+    return copied(local, S3Store(BUCKET, cache=tmp_path / "cache"))
 
 
 def night(store: Store, day: int) -> None:

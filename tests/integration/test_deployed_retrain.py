@@ -6,19 +6,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
-from functions.retrain import deployed
 from functions.retrain.deployed import release_superseded, run
 from functions.retrain.environment import Environment
-from functions.retrain.settings import Settings
 from leap_model import Ranker
 from leap_model.errors import FieldError, StoreError, TrainingError
 from leap_model.moves import roll_back
@@ -32,7 +27,8 @@ from leap_model.parameters import (
 )
 from leap_model.pointer import read_pointer
 from leap_model.s3 import SUPERSEDED, S3Store
-from tests.support import QUICK, attempt, checked, filled, fleet, request
+from tests.aws import account, copied, train_quickly
+from tests.support import attempt, checked, filled, fleet, request
 
 VARIABLES = {
     "LEAP_STORE": "s3://fleet/leap",
@@ -43,33 +39,20 @@ VARIABLES = {
 
 @pytest.fixture(autouse=True)
 def _account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    with mock_aws():
-        location = {"LocationConstraint": "eu-west-1"}
-        boto3.client("s3").create_bucket(Bucket="fleet", CreateBucketConfiguration=location)
+    with account(monkeypatch, "fleet", "eu-west-1"):
         yield
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs take their estimator from the environment, by name."""
-
-    def settings(**values: Any) -> Settings:
-        return replace(QUICK, **(values | {"estimator": QUICK.estimator}))
-
-    monkeypatch.setattr(deployed, "Settings", settings)
+    train_quickly(monkeypatch)
 
 
 @pytest.fixture
 def bucket(tmp_path: Path) -> S3Store:
     """A store in S3 with twelve days of attempts."""
     local = filled(tmp_path / "local", fleet(900, days=12))
-    store = S3Store("fleet", "leap", cache=tmp_path / "cache")
-    for key in [*local.keys("attempts"), *local.keys("catalogue")]:
-        store.create(key, local.read(key) or b"")
-    return store
+    return copied(local, S3Store("fleet", "leap", cache=tmp_path / "cache"))
 
 
 def night(day: int, **variables: str) -> Environment:

@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 import pytest
 
-from functions.ingest.envelope import ATTEMPT, RANKING, SOURCE
+from leap_model.events import ATTEMPT, RANKING, SOURCE
 from leap_model.times import now_us
 from tests.integration.ingesting import REGION, Ingest
 from tests.support import attempt

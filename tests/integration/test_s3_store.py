@@ -8,23 +8,18 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
-from moto import mock_aws
 
 from leap_model.artifact import Artifact, Packed, load, pack, publish
 from leap_model.errors import ConflictError, StoreError
 from leap_model.s3 import S3Store
 from leap_model.store import LocalStore
+from tests.aws import account
 from tests.unit.leap_model.builders import tiny_artifact
 
 
 @pytest.fixture(autouse=True)
 def _account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    with mock_aws():
-        location = {"LocationConstraint": "eu-west-1"}
-        boto3.client("s3").create_bucket(Bucket="fleet", CreateBucketConfiguration=location)
+    with account(monkeypatch, "fleet", "eu-west-1"):
         yield
 
 

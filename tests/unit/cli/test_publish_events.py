@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cli.events import ATTEMPT, MOST_BYTES, SOURCE, Event, Failure, batches, event_of
+from cli.events import Event, Failure, event_of
+from leap_model.events import ATTEMPT, MOST_BYTES, SOURCE, calls
 from leap_model.intake import Record
 from tests.support import attempt
 
@@ -93,19 +94,23 @@ def test_bytes_are_counted_and_not_characters() -> None:
     assert event.size == len(SOURCE) + len(ATTEMPT) + len('{"x": "u"}') + 1
 
 
+def _calls(events: list[Event]) -> list[list[Event]]:
+    return list(calls(events, lambda event: event.size))
+
+
 def test_a_call_has_at_most_ten_entries_in_their_order() -> None:
     events = [Event(str(number), "{}") for number in range(21)]
-    sizes = [len(batch) for batch in batches(events)]
+    sizes = [len(batch) for batch in _calls(events)]
     assert sizes == [10, 10, 1]
-    assert [event for batch in batches(events) for event in batch] == events
+    assert [event for batch in _calls(events) for event in batch] == events
 
 
 def test_a_call_has_at_most_as_many_bytes_as_an_event() -> None:
     big, small = _event(_padded(400_000)), Event("small", "{}")
-    assert [len(batch) for batch in batches([big, big, big, small])] == [2, 2]
-    every = list(batches([_event(_padded(MOST_BYTES)), small]))
+    assert [len(batch) for batch in _calls([big, big, big, small])] == [2, 2]
+    every = _calls([_event(_padded(MOST_BYTES)), small])
     assert [len(batch) for batch in every] == [1, 1]
 
 
 def test_nothing_makes_no_call() -> None:
-    assert list(batches([])) == []
+    assert _calls([]) == []

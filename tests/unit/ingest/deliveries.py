@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from functions.ingest.envelope import ATTEMPT, RANKING, SOURCE
 from functions.ingest.message import Message
 from leap_model.errors import StoreError
+from leap_model.events import ATTEMPT, RANKING, SOURCE
 from leap_model.reading import distinct, partition_days, read_days
 from leap_model.store import LocalStore, checked_key
 from leap_model.table import SCHEMA

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from functions.ingest.batch import take_batch
-from functions.ingest.envelope import ATTEMPT, RANKING, opened
+from functions.ingest.envelope import opened
 from functions.ingest.message import messages_of
 from leap_model.errors import FieldError
+from leap_model.events import ATTEMPT, RANKING
 from tests.support import attempt
 from tests.unit.ingest.deliveries import (
     NOW,

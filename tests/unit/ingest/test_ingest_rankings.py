@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from functions.ingest.batch import take_batch
-from functions.ingest.envelope import RANKING
 from functions.ingest.rankings import SCHEMA, parse_ranking
 from leap_model.errors import FieldError
+from leap_model.events import RANKING
 from leap_model.limits import DAY_US
 from tests.support import attempt
 from tests.unit.ingest.deliveries import (

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 import functions.rank.bus
-from functions.rank.bus import MOST_BYTES, Bus
+from functions.rank.bus import Bus
+from leap_model.events import MOST_BYTES
 
 OWN = len("leap.launcher") + len("Ranking Served")
 

@@ -206,7 +206,7 @@ def test_what_only_records_and_counts_costs_no_answer(
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"LEAP_STORE": ""}, 'LEAP_STORE is ""; it must be an address s3://BUCKET/PREFIX'),
+        ({"LEAP_STORE": ""}, 'LEAP_STORE is ""; it must be s3://BUCKET or s3://BUCKET/PREFIX'),
         ({"LEAP_SAMPLE": "2"}, "LEAP_SAMPLE is 2.0; it must be"),
     ],
 )

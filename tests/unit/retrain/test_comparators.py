@@ -13,7 +13,7 @@ from functions.retrain import comparators
 from functions.retrain.backtest import Plan, backtest
 from functions.retrain.comparators import COMPARATORS, PARTIAL, Comparator, Night
 from functions.retrain.learning.cascade import Cascade
-from functions.retrain.learning.estimator import Fitted, TrainingSet
+from functions.retrain.learning.estimator import TrainingSet
 from functions.retrain.learning.single import Single
 from leap_model.columns import Floats
 from leap_model.store import LocalStore
@@ -66,20 +66,6 @@ def said(monkeypatch: pytest.MonkeyPatch) -> dict[str, Floats]:
 
     for name, method in COMPARATORS.items():
         monkeypatch.setitem(COMPARATORS, name, listening(name, method))
-    return seen
-
-
-@pytest.fixture
-def fits(monkeypatch: pytest.MonkeyPatch) -> list[TrainingSet]:
-    """Whatever an estimator without bins is fitted on."""
-    seen: list[TrainingSet] = []
-    fit = Single.fit
-
-    def watched(own: Single, rows: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
-        seen.append(rows)
-        return fit(own, rows, seed, processes)
-
-    monkeypatch.setattr(Single, "fit", watched)
     return seen
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from functions.retrain.learning.estimator import Fitted, TrainingSet
+from functions.retrain.learning.estimator import TrainingSet
 from functions.retrain.learning.single import Single
 from leap_model import Ranker
 from leap_model.artifact import Artifact, load
@@ -43,20 +43,6 @@ def full(store: LocalStore, attempts: Attempts) -> LocalStore:
     return filled(store.root, attempts)
 
 
-@pytest.fixture
-def fitted(monkeypatch: pytest.MonkeyPatch) -> list[TrainingSet]:
-    """Whatever an estimator is fitted on."""
-    seen: list[TrainingSet] = []
-    fit = Single.fit
-
-    def watched(own: Single, rows: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
-        seen.append(rows)
-        return fit(own, rows, seed, processes)
-
-    monkeypatch.setattr(Single, "fit", watched)
-    return seen
-
-
 def _pointer(store: LocalStore, target: str = "utilization") -> Pointer:
     pointer, _ = read_pointer(store, "local", target)
     assert pointer is not None
@@ -74,7 +60,7 @@ def _bytes(store: LocalStore, target: str) -> dict[str, bytes | None]:
 
 
 def test_only_attempts_with_a_usable_utilization_train(
-    full: LocalStore, attempts: Attempts, fitted: list[TrainingSet]
+    full: LocalStore, attempts: Attempts, fits: list[TrainingSet]
 ) -> None:
     metrics = night(full, settings=TARGET)
     window = [a for a in attempts if "2026-01-01" <= a["completed_at"][:10] < JUDGED]
@@ -82,7 +68,7 @@ def test_only_attempts_with_a_usable_utilization_train(
     assert 100 < len(used) < len(window)
     assert metrics["rows"] == len(used)
     assert metrics["attempts"] == {"read": len(window), "unusable": len(window) - len(used)}
-    (rows,) = fitted
+    (rows,) = fits
     np.testing.assert_allclose(rows.values, np.log(used))
     assert rows.scale is None
 
@@ -158,11 +144,11 @@ def test_the_snapshot_of_a_target_holds_the_attempts_that_report_it(
 
 
 def test_the_history_that_trains_is_of_the_target(
-    store: LocalStore, fitted: list[TrainingSet]
+    store: LocalStore, fits: list[TrainingSet]
 ) -> None:
     filled(store.root, [*FAMILIES, _family("judged", 7, utilization=0.5)])
     night(store, date(2026, 1, 8), replace(FEW, target=TARGETS["utilization"]))
-    (rows,) = fitted
+    (rows,) = fits
     assert np.exp(rows.values).tolist() == pytest.approx([0.75, 0.25, 0.5, 1.0])  # by attempt id
     runs = rows.matrix[:, rows.schema.names.index("history.runs")]
     assert runs.tolist() == [0, 0, 1, 2]

@@ -1,0 +1,44 @@
+"""moto in the place of AWS, and a deployed stage's night made quick."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from functions.retrain import deployed
+from functions.retrain.settings import Settings
+from leap_model.s3 import S3Store
+from leap_model.store import LocalStore
+from tests.support import QUICK
+
+
+@contextmanager
+def account(monkeypatch: pytest.MonkeyPatch, bucket: str, region: str) -> Iterator[None]:
+    """An account with one empty bucket; nothing in it reaches a network."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", region)
+    with mock_aws():
+        location: Any = {"LocationConstraint": region}
+        boto3.client("s3").create_bucket(Bucket=bucket, CreateBucketConfiguration=location)
+        yield
+
+
+def train_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deployed runs take their estimator by name; from now on they take a small one."""
+
+    def settings(**values: Any) -> Settings:
+        return replace(QUICK, **(values | {"estimator": QUICK.estimator}))
+
+    monkeypatch.setattr(deployed, "Settings", settings)
+
+
+def copied(local: LocalStore, store: S3Store) -> S3Store:
+    """A bucket with the attempts and the catalogue of a folder."""
+    for key in [*local.keys("attempts"), *local.keys("catalogue")]:
+        store.create(key, local.read(key) or b"")
+    return store
