@@ -55,8 +55,7 @@ test: lint ## lint, then every test
 	$(BIN)/pytest
 
 e2e: setup .venv-aws/.ready node_modules/.ready ## deploy to an AWS on this machine, and test that
-	$(BIN)/pytest -o addopts="--strict-markers --strict-config -ra" \
-	  tests/infrastructure tests/unit/local_aws tests/end_to_end
+	$(BIN)/pytest -m e2e
 
 lint: setup ## ruff, format check, strict types
 	$(BIN)/ruff check .
