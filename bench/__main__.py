@@ -6,7 +6,7 @@ import sys
 from cli.console import out, print_table
 
 BENCHMARKS = (
-    *("engine", "ranking", "intake", "nightly", "cascade", "growth", "threads", "measured"),
+    *("engine", "ranking", "intake", "nightly", "cascade", "growth", "threads", "measured", "cost"),
 )
 LONG = ("presets",)
 """They take an hour or more: run when they are named."""

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 from types import FrameType
 
 from functions.retrain.deployed import run
@@ -23,6 +24,10 @@ def main() -> int:
         done = run(environment, store, Parameters(), watch=lambda stage: _say(stage=stage))
     except LeapError as fault:
         _say(error=str(fault))
+        return 1
+    except Exception as fault:
+        # Not its text, which may quote a sender, and whose lines would be lines of the log.
+        _say(error=type(fault).__name__, at="".join(traceback.format_tb(fault.__traceback__)))
         return 1
     for metrics in done:
         emit(environment.stage, metrics)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -177,3 +178,30 @@ def test_cdk_calls_what_sets_itself_up() -> None:
     assert re.search(r"^cloud-assembly: setup\n\t@\$\(BIN\)/python -m infra\.app$", makefile, re.M)
     for target in ("synth", "deploy", "destroy"):
         assert re.search(rf"^{target}: setup node_modules/\.ready ##", makefile, re.M)
+
+
+@pytest.mark.parametrize(
+    ("version", "taken"),
+    [("18.20.8", False), ("19.9.0", False), ("20.0.0", True), ("22.14.0", True), ("24.1.0", True)],
+)
+def test_make_takes_node_20_and_newer_and_says_so_of_older_ones(
+    tmp_path: Path, version: str, taken: bool
+) -> None:
+    for name in ("Makefile", "package-lock.json"):
+        shutil.copy(ROOT / name, tmp_path)
+    npm = tmp_path / "npm"
+    npm.write_text("#!/bin/sh\nmkdir node_modules\n")
+    npm.chmod(0o755)
+    told = tmp_path / "version.js"
+    versions = f'{{...process.versions, node: "{version}"}}'
+    told.write_text(f"Object.defineProperty(process, 'versions', {{value: {versions}}});")
+    done = subprocess.run(
+        ["make", "node_modules/.ready"],
+        cwd=tmp_path,
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "NODE_OPTIONS": f"--require {told}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode == 0, (tmp_path / "node_modules").exists()) == (taken, taken)
+    assert ("the CDK needs Node.js 20 or newer" in done.stdout) != taken

@@ -289,22 +289,45 @@ def test_what_cannot_be_had_for_a_machine_is_said(tmp_path: Path) -> None:
     assert "numpy" in str(raised.value)
 
 
+POOLS = {
+    *("multiprocessing", "joblib", "loky", "fork"),
+    *("ProcessPoolExecutor", "concurrent.futures.process"),
+}
+
+
+def pools(code: str) -> set[str]:
+    """Names in code that stand for processes of its own, whichever way they are reached."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            names.add(node.attr)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {alias.name for alias in node.names}
+            names.add(getattr(node, "module", None) or "")
+    return {name for name in names if name in POOLS or name.partition(".")[0] in POOLS}
+
+
 @pytest.mark.parametrize("part", ["layers/leap_model", "functions/ingest", "functions/rank"])
 def test_no_process_pool_is_on_a_path_that_lambda_runs(part: str) -> None:
     # Lambda has no shared memory: a pool works everywhere else.
-    pools = {
-        "multiprocessing",
-        "joblib",
-        "loky",
-        "ProcessPoolExecutor",
-        "concurrent.futures.process",
-    }
     for path in (ROOT / part).rglob("*.py"):
-        tree = ast.parse(path.read_text())
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                names |= {node.module or "", *(alias.name for alias in node.names)}
-        assert not {name for name in names if name in pools or name.partition(".")[0] in pools}
+        assert pools(path.read_text()) == set(), path
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import multiprocessing",
+        "import multiprocessing.pool as p",
+        "from joblib import Parallel",
+        "from concurrent.futures import ProcessPoolExecutor as P",
+        "from concurrent.futures.process import *",
+        "import concurrent.futures\nconcurrent.futures.ProcessPoolExecutor(2)",
+        "from concurrent import futures\nwith futures.ProcessPoolExecutor() as pool: pass",
+        "import os\nos.fork()",
+    ],
+)
+def test_a_process_pool_that_is_planted_is_found(code: str) -> None:
+    assert pools(code)

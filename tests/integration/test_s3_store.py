@@ -1,5 +1,6 @@
 """The store in S3 keeps the same promises as the one in a folder; moto is the S3."""
 
+import errno
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -178,6 +179,34 @@ def test_twenty_nights_leave_two_artifacts_in_the_cache(bucket: S3Store, tmp_pat
         assert len(kept) <= 2
     assert first is not None
     assert first.model.checked()  # what is mapped stays readable though its files are gone
+
+
+@pytest.mark.parametrize("room", [0, 3, "all but the manifest"])
+def test_a_full_disk_leaves_no_part_behind_and_is_got_over(
+    bucket: S3Store, tmp_path: Path, room: Any
+) -> None:
+    served, _ = _published(bucket, 1)
+    kept = bucket.folder(served)
+    uri, packed = _published(bucket, 2)
+    left = len(packed.files) if isinstance(room, str) else room
+    written: list[str] = []
+    write = Path.write_bytes
+
+    def full(path: Path, content: Any) -> int:
+        if len(written) >= left:
+            write(path, content[:1])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(path.name)
+        return write(path, content)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        for _ in range(3):
+            with pytest.raises(StoreError, match="cannot be kept: No space left on device"):
+                bucket.folder(uri)
+            written.clear()
+    assert list(kept.parent.iterdir()) == [kept]
+    load(bucket.folder(uri), packed.manifest_sha256)
 
 
 def test_a_stalled_download_does_not_wait_for_every_file(

@@ -1,0 +1,123 @@
+"""The nightly run as its container starts it: stopped at any moment, or failing unforeseen."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import functions.retrain.__main__ as command
+from leap_model.artifact import MANIFEST, load
+from leap_model.parameters import Parameters, deployed_pointer
+from leap_model.pointer import Pointer, read_pointer
+from leap_model.s3 import S3Store
+from tests.aws import account, copied, train_quickly
+from tests.support import filled, fleet
+
+NAME = 'asmith@example.com-ctr\n{"level":"ERROR"}'
+STAGES = ["read", "train", "publish", "upload", "point"]
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[S3Store]:
+    """Twelve days of attempts, and the environment of the night of 2026-01-13."""
+    for name, value in {
+        "LEAP_STORE": "s3://fleet/leap",
+        "LEAP_STAGE": "prod",
+        "LEAP_SCHEDULED_TIME": "2026-01-13T02:00:00Z",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    train_quickly(monkeypatch)
+    with account(monkeypatch, "fleet", "eu-west-1"):
+        local = filled(tmp_path / "local", fleet(900, days=12))
+        yield copied(local, S3Store("fleet", "leap"))
+
+
+@pytest.fixture(autouse=True)
+def _signals() -> Iterator[None]:
+    """A stop that the run does not listen for fails the test, and ends nothing else."""
+
+    def unheard(number: int, frame: FrameType | None) -> None:
+        pytest.fail("the run does not listen for SIGTERM")
+
+    before = signal.signal(signal.SIGTERM, unheard)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def _pointers(bucket: S3Store) -> set[Pointer | None]:
+    """What the object and the parameter say."""
+    stored, _ = read_pointer(bucket, "prod", "throughput")
+    return {stored, deployed_pointer(Parameters(), "prod", "throughput")}
+
+
+def _stop() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _stop_at(stage: str, patch: pytest.MonkeyPatch) -> None:
+    """The next run is stopped as a stage begins, or between two of its uploads."""
+    create = S3Store.create
+
+    def uploading(self: S3Store, key: str, content: bytes) -> bool:
+        created = create(self, key, content)
+        if stage == "upload" and key.startswith("models/"):
+            _stop()
+        return created
+
+    def watching(**words: str) -> None:
+        if words.get("stage") == stage:
+            _stop()
+
+    patch.setattr(S3Store, "create", uploading)
+    patch.setattr(command, "_say", watching)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stop_at_any_stage_leaves_what_served_and_nothing_half(
+    bucket: S3Store, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEAP_SCHEDULED_TIME", "2026-01-12T02:00:00Z")
+    assert command.main() == 0
+    monkeypatch.setenv("LEAP_SCHEDULED_TIME", "2026-01-13T02:00:00Z")
+    (before,) = _pointers(bucket)
+    assert before is not None
+    with pytest.MonkeyPatch.context() as patch:
+        _stop_at(stage, patch)
+        with pytest.raises(SystemExit) as ended:
+            command.main()
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert _pointers(bucket) == {before}
+    versions = {key.split("/")[2] for key in bucket.keys("models/throughput")}
+    half = {v for v in versions if bucket.size(f"models/throughput/{v}/{MANIFEST}") is None}
+    assert (len(versions), len(half)) == {"upload": (2, 1), "point": (2, 0)}.get(stage, (1, 0))
+    assert command.main() == 0  # the next try completes it
+    (after,) = _pointers(bucket)
+    assert after is not None
+    assert after.as_of == "2026-01-13"
+    load(bucket.folder(after.uri), after.manifest_sha256)
+
+
+@pytest.mark.parametrize("fault", [ValueError(NAME), KeyError(NAME), OSError(5, NAME)], ids=repr)
+def test_a_fault_that_nobody_foresaw_is_one_line_that_says_where_and_quotes_nothing(
+    bucket: S3Store,
+    fault: Exception,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise fault
+
+    monkeypatch.setattr("functions.retrain.nightly.train", broken)
+    assert command.main() == 1
+    printed, errors = capfd.readouterr()
+    assert errors == ""
+    said = [json.loads(line) for line in printed.splitlines()]
+    assert said[-1]["error"] == type(fault).__name__
+    assert "in broken" in said[-1]["at"]
+    assert "asmith" not in printed
