@@ -53,6 +53,8 @@ LEAST_COST_PER_HOUR: Final = 1e-6
 MIN_HARDWARE_ROWS: Final = 50
 PREMIUM_MIN_EFFICIENCY: Final = 0.5
 POINTER_CACHE_S: Final = 60.0
+REFRESH_WAIT_S: Final = 0.15
+"""What a ranking waits for a look at pointer and switches; what takes longer serves later ones."""
 CLIENT_TIMEOUT_S: Final = 0.3
 
 DAY_US: Final = 24 * 3600 * 1_000_000

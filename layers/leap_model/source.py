@@ -43,6 +43,10 @@ class Serving:
 class StageSource:
     """The models that a stage points at, cached for `cache_s` seconds.
 
+    When they are over, the next ranking looks again, in a thread of its own, and waits for that
+    at most `limits.REFRESH_WAIT_S`: enough for a pointer and switches, not for a download. What
+    takes longer goes on beside the rankings, which the last good version answers meanwhile. Only
+    where there is no model yet does a ranking wait for all of it.
     A version that does not load leaves the last good one serving, and is tried again when the
     cache time is over; its failure is logged once.
     The stage `local` is a person's own folder: it has no switches unless they are asked for.
@@ -73,6 +77,7 @@ class StageSource:
         self._clock = clock
         self._lock = threading.Lock()
         self._looked_at: float | None = None
+        self._looking: threading.Thread | None = None
         self._models: dict[str, Versioned | None] = dict.fromkeys(TARGETS)
         self._switches = NOBODY
         self._faults = dict.fromkeys(("switches", *TARGETS), "")
@@ -85,15 +90,32 @@ class StageSource:
         ModelUnavailableError
             Nothing usable is, or ever was, pointed at.
         """
+        look = self._look()
+        if look is not None:
+            look.join(None if self._models["throughput"] is None else limits.REFRESH_WAIT_S)
+        throughput = self._models["throughput"]
+        if throughput is None:
+            raise ModelUnavailableError(self._faults["throughput"])
+        return Serving(throughput, self._models["utilization"], self._switches)
+
+    def _look(self) -> threading.Thread | None:
+        """The look that is under way, or due now; the one before is never overtaken."""
         with self._lock:
             now = self._clock()
-            if self._looked_at is None or now - self._looked_at >= self._cache_s:
+            # A thread that a fork left behind in the parent counts as ended here.
+            under_way = self._looking is not None and self._looking.is_alive()
+            due = self._looked_at is None or now - self._looked_at >= self._cache_s
+            if due and not under_way:
                 self._looked_at = now
-                self._refresh()
-            throughput = self._models["throughput"]
-            if throughput is None:
-                raise ModelUnavailableError(self._faults["throughput"])
-            return Serving(throughput, self._models["utilization"], self._switches)
+                self._looking = None
+                look = threading.Thread(target=self._refresh, name="leap-look", daemon=True)
+                try:
+                    look.start()
+                    self._looking = look
+                except RuntimeError as fault:  # the process has no thread to spare
+                    self._failed("throughput", fault)
+                return self._looking
+            return self._looking if self._models["throughput"] is None else None
 
     def _refresh(self) -> None:
         # Apart, so that switching off works while a model does not load, and the other way round.
@@ -110,10 +132,13 @@ class StageSource:
             yield
             self._faults[part] = ""
         except Exception as fault:
-            if str(fault) != self._faults[part]:
-                _log.warning("%s of stage %s not refreshed: %s", part, self._stage, fault)
-            self._faults[part] = str(fault)
-            self.failures += part in TARGETS
+            self._failed(part, fault)
+
+    def _failed(self, part: str, fault: Exception) -> None:
+        if str(fault) != self._faults[part]:
+            _log.warning("%s of stage %s not refreshed: %s", part, self._stage, fault)
+        self._faults[part] = str(fault)
+        self.failures += part in TARGETS
 
     def _read_model(self, target: str) -> Versioned | None:
         pointer = self._pointer_of(target)

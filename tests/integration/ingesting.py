@@ -14,6 +14,7 @@ import pytest
 from moto import mock_aws
 
 from leap_model.s3 import S3Store
+from tests.aws import answer_one_at_a_time
 from tests.unit.ingest.deliveries import NOW
 
 REGION = "eu-west-1"
@@ -111,6 +112,7 @@ def started(
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect_here)
+    answer_one_at_a_time(monkeypatch)
     mock = mock_aws()
     mock.start()
     ingest = Ingest(mock, capture)

@@ -29,7 +29,7 @@ from functions.rank.loading import Loading
 from functions.rank.recorder import Recorder
 from functions.rank.service import RankService
 from functions.rank.telemetry import Telemetry
-from leap_model import Ranker
+from leap_model import Ranker, limits
 from leap_model.s3 import S3Store
 from leap_model.source import StageSource
 from leap_model.pointer import Pointer
@@ -44,6 +44,7 @@ class Bucket(S3Store):
         path = Path(sys.argv[1]) / key
         return path.read_bytes() if path.exists() else None
 
+limits.REFRESH_WAIT_S = 60.0  # each night is waited for
 pointers = [Pointer(**one) for one in json.loads(sys.argv[2])]
 now = pointers[0]
 store = Bucket("fleet", s3=object(), cache=Path(sys.argv[3]))

@@ -118,6 +118,7 @@ def test_without_a_region_there_is_one_line(
     for name in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")  # else an EC2 machine is asked
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     file = json_lines(tmp_path / "day.jsonl", [attempt()])
     error = refused("publish", file, "--bus", "leap-test")
