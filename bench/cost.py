@@ -47,7 +47,14 @@ def run() -> list[tuple[object, ...]]:
     ):
         dollars = quantity * _PRICES[price]
         total += dollars
-        rows.append((item, f"{quantity:,.6g} {unit}", f"{_PRICES[price]:g}", f"{dollars:.2f}"))
+        rows.append(
+            (
+                item,
+                f"{quantity:,.{0 if quantity >= 100 else 2}f} {unit}",
+                f"{_PRICES[price]:g}",
+                f"{dollars:.2f}",
+            )
+        )
     return [*rows, ("together", "", "", f"{total:.2f}")]
 
 
@@ -69,7 +76,8 @@ def _intake(batch: Batch, batches: int) -> Iterator[Item]:
 
 
 def _nights(night: Night, batch: Batch, batches: int) -> Iterator[Item]:
-    hours = DAYS * (night.seconds * NIGHT_SHARE + _RETRAIN_START_S) / 3600
+    # As if on one of its processors: how well a run uses several is another benchmark's figure.
+    hours = DAYS * (night.cpu_s * NIGHT_SHARE + _RETRAIN_START_S) / 3600
     cpus, memory = limits.RETRAIN_CPU / 1024, limits.RETRAIN_MEMORY_MB / 1024
     yield "Fargate: processors", hours * cpus, "vCPU-hours", "fargate_cpu_hour"
     yield "Fargate: memory", hours * memory, "GB-hours", "fargate_gb_hour"
