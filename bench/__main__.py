@@ -8,8 +8,8 @@ from cli.console import out, print_table
 BENCHMARKS = (
     *("engine", "ranking", "intake", "nightly", "cascade", "growth", "threads", "measured", "cost"),
 )
-LONG = ("presets",)
-"""They take an hour or more: run when they are named."""
+LONG = ("presets", "soak")
+"""They take long, or the local AWS that make demo sets up: run when they are named."""
 
 
 def main(names: list[str]) -> int:

@@ -12,11 +12,13 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
 GRACE_S = 5.0
 """Seconds between asking and killing."""
+_LOOK_S = 0.02
 
 
 def main(folder: str, *command: str) -> int:
@@ -29,8 +31,18 @@ def main(folder: str, *command: str) -> int:
     code = child.wait()
     _tell(child.pid, signal.SIGKILL)  # what the command itself left behind
     if folder:
+        _wait_for_all(child.pid)
         shutil.rmtree(folder, ignore_errors=True)
     return code if code >= 0 else 128 - code
+
+
+def _wait_for_all(group: int) -> None:
+    """Until none of the group is left: on a busy machine what was killed may still write a file."""
+    deadline = time.monotonic() + GRACE_S
+    with suppress(ProcessLookupError, PermissionError):
+        while time.monotonic() < deadline:
+            os.killpg(group, 0)
+            time.sleep(_LOOK_S)
 
 
 def _end_with_starter(child: subprocess.Popen[bytes]) -> None:

@@ -32,8 +32,10 @@ def _demo(folder: Path, *options: str) -> subprocess.Popen[str]:
     )
 
 
-def _is_clean(folder: Path) -> bool:
-    return told_of(folder) == {} and list((folder / "tmp").iterdir()) == []
+def _left(folder: Path) -> list[str]:
+    """Command lines that still run, and files that still lie there."""
+    files = [str(path.relative_to(folder)) for path in (folder / "tmp").rglob("*")]
+    return [*told_of(folder).values(), *files]
 
 
 def test_the_whole_loop_is_shown_in_time_and_leaves_nothing(tmp_path: Path) -> None:
@@ -48,7 +50,7 @@ def test_the_whole_loop_is_shown_in_time_and_leaves_nothing(tmp_path: Path) -> N
     assert "Preference, best first" in said
     assert "a-type-nobody-knows: unknown_hardware" in said
     assert "https://127.0.0.1:" in said
-    assert _is_clean(tmp_path)
+    assert _left(tmp_path) == []
     kept = {path.name for path in (tmp_path / "kept").iterdir()}
     assert kept >= {"aws.log", "cdk.log", "task-1.log", "fleet"}
 
@@ -62,9 +64,9 @@ def test_an_interrupted_demo_leaves_nothing_running(number: signal.Signals, tmp_
             break
     assert eventually(lambda: any("infra.app" in line for line in told_of(tmp_path).values()))
     demo.send_signal(number)
-    demo.communicate(timeout=30)
+    demo.communicate(timeout=LONGEST_S)
     assert demo.returncode != 0
     if number == signal.SIGKILL:  # then not even its own folder could be removed
         assert eventually(lambda: told_of(tmp_path) == {})
     else:
-        assert eventually(lambda: _is_clean(tmp_path))
+        assert eventually(lambda: _left(tmp_path) == []), _left(tmp_path)

@@ -72,6 +72,17 @@ def test_what_a_command_leaves_behind_is_ended_when_it_ends(tmp_path: Path) -> N
     assert eventually(lambda: not is_alive(number))
 
 
+def test_a_folder_that_a_command_leaves_writers_in_is_removed(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    writer = (
+        "(while true; do mkdir -p run/$$/a; touch run/$$/a/x; rm -r run/$$; done) 2>/dev/null &"
+    )
+    with _shell(f"{writer} {writer} {writer} sleep 0.2", tmp_path, remove=run) as process:
+        assert process.follow(lambda line: None) == 0
+    assert not run.exists()
+
+
 def test_a_command_that_will_not_end_is_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HURRIED, STUBBORN]
     with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=tmp_path) as guarded:
