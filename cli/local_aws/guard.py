@@ -23,10 +23,22 @@ _LOOK_S = 0.02
 
 def main(folder: str, *command: str) -> int:
     """The command's exit code; 128 and the number of the signal where one ended it."""
+    told: list[int] = []
+    started: list[subprocess.Popen[bytes]] = []
+
+    def end(number: int, _: object) -> None:
+        told.append(number)
+        for running in started:
+            _begin(_end, running)
+
+    # Before the command starts: whoever sees it run may tell this one to end it.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end)
     # In a session, hence a process group, of its own: all of it can be told to end at once.
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: _begin(_end, child))
+    started.append(child)
+    if told:
+        _begin(_end, child)
     _begin(_end_with_starter, child)
     code = child.wait()
     _tell(child.pid, signal.SIGKILL)  # what the command itself left behind
