@@ -4,7 +4,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -12,6 +11,8 @@ from cli.local_aws import guard
 from cli.local_aws.errors import LocalAwsError
 
 _LOOK_S = 0.2
+_STOP_S = 6 * guard.GRACE_S
+"""The guard asks, kills, waits for the last of them and removes a folder: on a busy machine, long."""
 _SHOWN = 12
 """Last lines of a log that a message quotes."""
 
@@ -94,9 +95,11 @@ class Process:
         """End it and all that it started, if that has not happened."""
         if self._guard.stdin is not None:
             self._guard.stdin.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._guard.wait(2 * guard.GRACE_S)
-        self._guard.kill()
+        try:
+            self._guard.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self._guard.kill()
+            self._guard.wait()
 
     def said(self) -> str:
         """The last lines of its log."""
