@@ -12,7 +12,7 @@ from cli.local_aws.errors import LocalAwsError
 
 _LOOK_S = 0.2
 _STOP_S = 6 * guard.GRACE_S
-"""The guard asks, kills, waits for the last of them and removes a folder: on a busy machine, long."""
+"""The guard asks, kills, waits for the last and removes a folder: long on a busy machine."""
 _SHOWN = 12
 """Last lines of a log that a message quotes."""
 
