@@ -145,37 +145,48 @@ def _extended(fitted: Any, iterations: int, categorical: list[bool]) -> Any:
     in each set, and every leaf is scaled, so that no two trees ask and answer the same.
     """
     draw = np.random.default_rng(0)
-    grown = fitted._predictors
+    grown = list(fitted._predictors)
     front = sum(categorical)  # scikit-learn has category columns first
-    thresholds = _thresholds([tree for trees in grown for tree in trees], front)
-    while len(fitted._predictors) < iterations:
-        trees = grown[len(fitted._predictors) % GROWN]
-        fitted._predictors.append([_variant(tree, thresholds, front, draw) for tree in trees])
+    known = _thresholds([tree.nodes for trees in grown for tree in trees], front)
+    models = [[_Shape(tree, known, front) for tree in trees] for trees in grown]
+    for at in range(len(grown), iterations):
+        fitted._predictors.append([shape.variant(draw) for shape in models[at % len(grown)]])
     return fitted
 
 
-def _thresholds(trees: list[Any], front: int) -> dict[int, Floats]:
-    """The thresholds that trees have in each of their columns of numbers."""
-    nodes = np.concatenate([tree.nodes for tree in trees])
-    nodes = nodes[(nodes["is_leaf"] == 0) & (nodes["feature_idx"] >= front)]
-    columns = nodes["feature_idx"]
-    return {at: np.unique(nodes["num_threshold"][columns == at]) for at in np.unique(columns)}
+def _thresholds(nodes: list[Any], front: int) -> Any:
+    """(column, threshold) of every split by number, each once, in order."""
+    every = np.concatenate(nodes)
+    every = every[(every["is_leaf"] == 0) & (every["feature_idx"] >= front)]
+    return np.unique(np.rec.fromarrays([every["feature_idx"], every["num_threshold"]]))
 
 
-def _variant(tree: Any, thresholds: dict[int, Floats], front: int, draw: Any) -> Any:
-    varied = copy.deepcopy(tree)
-    nodes = varied.nodes
-    inner = nodes["is_leaf"] == 0
-    for column in np.unique(nodes["feature_idx"][inner]):
-        if column >= front:
-            mine = np.flatnonzero(inner & (nodes["feature_idx"] == column))
-            known = thresholds[column]
-            at = np.searchsorted(known, nodes["num_threshold"][mine]) + draw.integers(
-                -1, 2, len(mine)
-            )
-            nodes["num_threshold"][mine] = known[np.clip(at, 0, len(known) - 1)]
-    sets = varied.raw_left_cat_bitsets
-    if len(sets):
-        sets[np.arange(len(sets)), 0] ^= np.uint32(1) << draw.integers(0, 3, len(sets)).astype("u4")
-    nodes["value"] *= draw.uniform(0.5, 1.5, len(nodes))
-    return varied
+class _Shape:
+    """A tree, and where the thresholds of its splits by number stand among the known ones."""
+
+    def __init__(self, tree: Any, known: Any, front: int) -> None:
+        self._tree = tree
+        self._known = known
+        nodes = tree.nodes
+        self._splits = np.flatnonzero((nodes["is_leaf"] == 0) & (nodes["feature_idx"] >= front))
+        mine = nodes[self._splits]
+        column, threshold = known["f0"], known["f1"]
+        self._first = np.searchsorted(column, mine["feature_idx"], "left")
+        self._last = np.searchsorted(column, mine["feature_idx"], "right") - 1
+        self._at = np.searchsorted(
+            known, np.rec.fromarrays([mine["feature_idx"], mine["num_threshold"]])
+        )
+        assert np.all(threshold[self._at] == mine["num_threshold"])
+
+    def variant(self, draw: np.random.Generator) -> Any:
+        """Another tree of this shape."""
+        varied = copy.copy(self._tree)
+        varied.nodes = nodes = self._tree.nodes.copy()
+        varied.raw_left_cat_bitsets = sets = self._tree.raw_left_cat_bitsets.copy()
+        moved = self._at + draw.integers(-1, 2, len(self._at))
+        nodes["num_threshold"][self._splits] = self._known["f1"][
+            np.clip(moved, self._first, self._last)
+        ]
+        sets[:, 0] ^= np.uint32(1) << draw.integers(0, 3, len(sets)).astype(np.uint32)
+        nodes["value"] *= draw.uniform(0.5, 1.5, len(nodes))
+        return varied

@@ -25,25 +25,21 @@ FOLDER: Final = Path(__file__).with_name("native")
 """Where compiled kernels lie, one a system and processor."""
 
 
+_COUNTS: Final = (
+    *("n_inputs", "n_outputs", "n_trees", "n_edges", "n_runs", "n_categories", "set_bytes", "wide"),
+)
+_PARTS: Final = (
+    *("baseline", "first_leaf", "first_set", "output", "edges", "first_edge", "run_column"),
+    *("category_column", "category_codes", "set_at", "sets", "nodes", "leaves"),
+)
+
+
 class _Forest(ctypes.Structure):
-    """`Forest` of kernel.c."""
+    """`Forest` of kernel.c: the counts, then where each part lies."""
 
     _fields_ = [
-        *(
-            (name, ctypes.c_uint64)
-            for name in (
-                *("n_inputs", "n_outputs", "n_trees", "n_edges", "n_runs", "n_categories"),
-                *("set_bytes", "wide"),
-            )
-        ),
-        *(
-            (name, ctypes.c_void_p)
-            for name in (
-                *("baseline", "first_leaf", "first_set", "output", "edges", "first_edge"),
-                *("run_column", "category_column", "category_codes", "set_at", "sets", "nodes"),
-                "leaves",
-            )
-        ),
+        *((name, ctypes.c_uint64) for name in _COUNTS),
+        *((name, ctypes.c_void_p) for name in _PARTS),
     ]
 
 
@@ -55,10 +51,8 @@ class Prepared:
         self._parts = parts
         self._n_outputs = counts.n_outputs
         self._forest = _Forest(
-            **{
-                name: parts[name].ctypes.data if name in parts else getattr(counts, name)
-                for name, _ in _Forest._fields_
-            }
+            **{name: getattr(counts, name) for name in _COUNTS},
+            **{name: parts[name].ctypes.data for name in _PARTS},
         )
         self._address = ctypes.addressof(self._forest)
         self._scratch_bytes = int(kernel.leap_scratch_bytes(self._address))
