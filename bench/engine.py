@@ -81,7 +81,7 @@ class _OfNumpy(Forest):
     __slots__ = ()
 
     def __init__(self, forest: Forest) -> None:
-        super().__init__(forest.counts, **forest.parts())
+        super().__init__(forest.counts, **forest.parts(), prepared=None)
 
     def score(self, matrix: Floats) -> Floats:
         return walk.score(self, np.ascontiguousarray(matrix))

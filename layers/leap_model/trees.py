@@ -104,19 +104,23 @@ class Forest:
 
     def edge_columns(self) -> NDArray[np.int64]:
         """(n_edges,) the column that each edge is of."""
-        return np.repeat(self.run_column.astype(np.int64) >> 1, np.diff(self.first_edge))
+        edges: Array = np.diff(self.first_edge.astype(np.int64))
+        return np.repeat(self.run_column.astype(np.int64) >> 1, edges)
 
     def edges_missing_left(self) -> NDArray[np.bool_]:
         """(n_edges,) whether a missing value goes left."""
-        return np.repeat(self.run_column & 1 != 0, np.diff(self.first_edge))
+        edges: Array = np.diff(self.first_edge.astype(np.int64))
+        return np.repeat(self.run_column & 1 != 0, edges)
 
     def set_categories(self, at: Array) -> Array:
         """The number of the category that each set is of, given its first byte."""
-        return self.sets[at].astype(np.int64) | self.sets[at + 1].astype(np.int64) << 8
+        number: Array = self.sets[at].astype(np.int64) | self.sets[at + 1].astype(np.int64) << 8
+        return number
 
     def split_columns(self) -> tuple[Array, NDArray[np.bool_]]:
         """(splits,) the column that each split reads, and whether it is by category."""
-        tree = np.repeat(np.arange(self.n_trees), np.diff(self.first_leaf.astype(np.int64)) - 1)
+        leaves: Array = np.diff(self.first_leaf.astype(np.int64))
+        tree = np.repeat(np.arange(self.n_trees), leaves - 1)
         question = self.nodes["question"].astype(np.int64)
         by_set = question >= len(self.edges)
         columns = np.empty(len(question), np.int64)
@@ -148,7 +152,7 @@ def open_forest(content: Any) -> Forest:
         Names what breaks a rule.
     """
     counts, parts = decode(content)
-    unchecked = Forest(counts, **parts)
+    unchecked = Forest(counts, **parts, prepared=None)
     check_tables(unchecked)
     # It keeps the bytes alive, and reads no split before it is asked to.
     prepared = engine.prepared(counts, parts)

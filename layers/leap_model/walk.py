@@ -65,7 +65,8 @@ class _Walk:
             leaf[walking] += np.where(goes_left, 0, of_left)
             left[walking] = np.where(goes_left, of_left, left[walking] - of_left)
             walking = walking[left[walking] > 1]
-        return leaf.reshape(len(trees), rows)
+        ends: NDArray[np.int64] = leaf.reshape(len(trees), rows)
+        return ends
 
     def _goes_left(self, tree: Array, at: Array, flat: Floats, offset: Array) -> Array:
         forest = self._forest
@@ -92,5 +93,5 @@ class _Walk:
         in_range = (values >= 0) & (values < _CODES)
         code = np.where(in_range, values, 0).astype(np.int64)
         code = np.where(in_range & (code == values) & (code < codes), code, codes)
-        bits = forest.sets[at + 2 + (code >> 3)] >> (code & 7).astype(np.uint8)
-        return bits & 1 != 0
+        bits: Array = forest.sets[at + 2 + (code >> 3)] >> (code & 7).astype(np.uint8)
+        return np.asarray(bits & 1 != 0)

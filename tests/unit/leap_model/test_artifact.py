@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from leap_model import family
-from leap_model.artifact import FORMAT_VERSION, MANIFEST, Artifact, Packed, load, pack, publish
+from leap_model.artifact import FORMAT_VERSION, Artifact, Packed, load, pack, publish
 from leap_model.errors import ArtifactError, StoreError
 from leap_model.features.raw import FEATURES_VERSION
 from leap_model.forest_file import encode
+from leap_model.sealed import MANIFEST
 from leap_model.store import LocalStore
 from leap_model.trees import open_forest
 from tests.unit.leap_model.builders import forest, tiny_artifact

@@ -135,7 +135,7 @@ def test_both_checks_of_splits_agree_on_random_splits() -> None:
         )
         nodes["question"] = draw.integers(0, 4 + (draw.random() < 0.2), len(nodes))
         counts, held = decode(encode(base.counts, parts))
-        unchecked = type(base)(counts, **held)
+        unchecked = type(base)(counts, **held, prepared=None)
         sizes = np.diff(unchecked.first_leaf.astype(np.int64))
         verdicts.append(forest_check._splits_are_sound(unchecked, sizes))
         prepared = engine.prepared(counts, held)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leap_model import sealed, stored_forest
+from leap_model import stored_forest
 from leap_model.artifact import Artifact, load, pack, publish
 from leap_model.errors import ArtifactError
 from leap_model.model import Model
 from leap_model.sealed import MANIFEST, NOTE, SealedFolder
 from leap_model.store import LocalStore
+from leap_model.trees import open_forest
 from tests.unit.leap_model.builders import Split, forest, tiny_artifact
 
 ROWS = np.array([[1.0, 0.0], [3.0, 1.0]])
@@ -50,11 +52,10 @@ def folder(tmp_path: Path) -> Path:
 def opened_files(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Forests whose bytes were asked for, since the test began."""
     opened: list[Any] = []
-    original = stored_forest.open_forest
 
     def counting(content: Any) -> Any:
         opened.append(content)
-        return original(content)
+        return open_forest(content)
 
     monkeypatch.setattr(stored_forest, "open_forest", counting)
     return opened
@@ -160,7 +161,7 @@ def test_a_folder_that_cannot_be_written_is_loaded_all_the_same(
     def refuse(**_: Any) -> Any:
         raise PermissionError("a read-only disk")
 
-    monkeypatch.setattr(sealed.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
     load_again(folder)
     assert not (folder / NOTE).exists()
     load_again(folder)

@@ -192,4 +192,4 @@ def test_rows_of_another_width_are_refused(shape: tuple[int, ...]) -> None:
 
 def test_rows_of_whole_numbers_are_read_as_numbers() -> None:
     trees = forest(Split(0, 0.5, 1.0, 2.0))
-    assert trees.score(np.array([[0], [1]], np.int32)).tolist() == [[1.0], [2.0]]  # type: ignore[arg-type]
+    assert trees.score(np.array([[0], [1]], np.int32)).tolist() == [[1.0], [2.0]]
