@@ -2,16 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAGE ?= dev
+SECONDS ?= 60
 # More for the CDK's command line, such as CDK="-c alarm_email=you@example.com".
 CDK ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cloud-assembly synth deploy destroy test e2e lint format bench lock clean
+.PHONY: help setup demo cloud-assembly synth deploy destroy test e2e lint format bench fuzz lock clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: .venv/.ready ## make .venv with the locked dependencies and the `leap` command
+setup: .venv/.ready .venv/.kernel ## make .venv with the locked dependencies and the `leap` command
 
 .venv/.ready: requirements/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -19,6 +20,10 @@ setup: .venv/.ready ## make .venv with the locked dependencies and the `leap` co
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
+.venv/.kernel: layers/leap_model/kernel.c infra/kernel.py .venv/.ready
+	@$(BIN)/python -m infra.kernel
 	@touch $@
 
 demo: setup .venv-aws/.ready node_modules/.ready ## the whole loop on an AWS on this machine
@@ -69,6 +74,9 @@ format: setup ## rewrite the code as ruff would
 bench: setup ## measure what the README states
 	$(BIN)/python -m bench
 
+fuzz: setup ## random forests and rows through the kernel, with sanitizers (SECONDS=60)
+	$(BIN)/python -m bench.fuzz $(SECONDS)
+
 lock: setup ## lock the dependencies anew, with hashes
 	$(BIN)/python -m pip install --quiet uv==0.13.9
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --generate-hashes \
@@ -80,4 +88,4 @@ lock: setup ## lock the dependencies anew, with hashes
 	  --no-header --no-annotate --python-version 3.11 --upgrade -o requirements/local-aws.txt
 
 clean: ## remove what the targets set up, and caches
-	rm -rf .venv .venv-aws node_modules cdk.out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-aws node_modules cdk.out .mypy_cache .pytest_cache .ruff_cache .hypothesis layers/leap_model/native

@@ -1,7 +1,7 @@
 """Times a call often enough to state a median and a tail."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,4 +14,16 @@ def milliseconds(call: Callable[[], object], times: int) -> tuple[float, float]:
         started = time.perf_counter()
         call()
         spent.append((time.perf_counter() - started) * 1e3)
+    return float(np.median(spent)), float(np.percentile(spent, 99))
+
+
+def processor_milliseconds(calls: Sequence[Callable[[], object]]) -> tuple[float, float]:
+    """Median and 99th percentile of the processor time of different calls, each made once after
+    one of them that warms up."""
+    calls[0]()
+    spent = []
+    for call in calls:
+        started = time.thread_time()
+        call()
+        spent.append((time.thread_time() - started) * 1e3)
     return float(np.median(spent)), float(np.percentile(spent, 99))

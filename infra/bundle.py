@@ -1,9 +1,10 @@
-"""What each function ships, and how it is put together: no Docker, no compiler, no AWS."""
+"""What each function ships, and how it is put together: no Docker, no compiler of yours, no AWS."""
 
 import enum
 import os
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Final
 from uv import find_uv_bin
 
 from infra.bytecode import compile_bundle
+from infra.kernel import KernelError, compile_kernel
 from infra.machine import Machine
+from leap_model import engine
 
 ROOT: Final = Path(__file__).parents[1]
 
@@ -67,8 +70,10 @@ def build(bundle: Bundle, machine: Machine, folder: Path) -> None:
     _leave_out(folder, _UNUSED)
     if not (folder / "scipy").exists():  # which imports whatever numpy says it has
         _leave_out(folder, ("numpy/f2py",))
-    ignore = shutil.ignore_patterns("__pycache__", "*.pyc")
+    # Without the kernel of this machine: the bundle's own is compiled for its own.
+    ignore = shutil.ignore_patterns("__pycache__", "*.pyc", engine.FOLDER.name)
     shutil.copytree(ROOT / "layers" / "leap_model", folder / "leap_model", ignore=ignore)
+    _add_kernel(machine, folder / "leap_model" / engine.FOLDER.name)
     shutil.copytree(bundle.source, folder / "functions" / bundle.value, ignore=ignore)
     shutil.copy(ROOT / "functions" / "__init__.py", folder / "functions")
     _state_version(folder)
@@ -89,6 +94,14 @@ def _install(bundle: Bundle, machine: Machine, folder: Path) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BundleError(f"{bundle.value} for {machine} cannot be built:\n{done.stderr.strip()}")
+
+
+def _add_kernel(machine: Machine, folder: Path) -> None:
+    """The kernel that scores forests; numpy scores them where none can be compiled."""
+    try:
+        compile_kernel(machine.system, machine.processor, folder)
+    except KernelError as fault:
+        print(f"The bundle scores forests by numpy, more slowly: {fault}", file=sys.stderr)
 
 
 def _leave_out(folder: Path, patterns: Iterable[str]) -> None:

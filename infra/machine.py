@@ -1,5 +1,6 @@
 """What a bundle is built for: an interpreter and an architecture."""
 
+import os
 import platform
 import sys
 from dataclasses import dataclass
@@ -17,6 +18,11 @@ class Machine:
     python: str
     processor: Processor
     linux: bool = True
+
+    @property
+    def system(self) -> str:
+        """Its name, as `os.uname` has it; what is not Linux is the system that runs now."""
+        return "linux" if self.linux else os.uname().sysname
 
     @property
     def wheels(self) -> str | None:

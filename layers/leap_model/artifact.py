@@ -2,7 +2,7 @@
 
     manifest.json                 written last; format version, SHA-256 and size of every file
     model.json, schema.json, catalogue.json, training.json
-    forests/NAME/ARRAY.npy        one folder a forest
+    forests/NAME.forest           one file a forest (forest_file.py)
     history/ARRAY.npy             the snapshot
 
 No file can run code when it is read. A version is named by its content, so two different models
@@ -14,25 +14,27 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.format import open_memmap
 
 from leap_model import family
 from leap_model.attempt import compact
 from leap_model.catalogue import Catalogue, parse_catalogue
 from leap_model.errors import ArtifactError, LeapError, StoreError
 from leap_model.features import Schema
+from leap_model.forest_file import Array
 from leap_model.history import History, Snapshot
 from leap_model.model import Model
+from leap_model.sealed import MANIFEST, SealedFolder
 from leap_model.store import Store, checked_key
+from leap_model.stored_forest import StoredForest
 from leap_model.targets import TARGETS, Target
-from leap_model.trees import DTYPES, Array, checked_forest
 
-FORMAT_VERSION = 1
-MANIFEST = "manifest.json"
+FORMAT_VERSION = 2
+_LONGEST_HEADER = 4_096
 _HISTORY = {
     "family": np.dtype("<u8"),
     "last": np.dtype("<f8"),
@@ -88,7 +90,8 @@ def pack(artifact: Artifact) -> Packed:
             "n_features": artifact.model.n_features,
             "steps": list(artifact.model.steps),
             "forests": {
-                name: {"n_inputs": f.n_inputs} for name, f in artifact.model.forests.items()
+                name: {"n_inputs": forest.n_inputs, "n_outputs": forest.n_outputs}
+                for name, forest in artifact.model.forests.items()
             },
         },
         "schema.json": artifact.schema.to_json(),
@@ -97,8 +100,7 @@ def pack(artifact: Artifact) -> Packed:
     }
     files = {name: _json(document) for name, document in documents.items()}
     for forest_name, forest in artifact.model.forests.items():
-        for name, array in forest.arrays().items():
-            files[checked_key(f"forests/{forest_name}/{name}.npy")] = _npy(array)
+        files[checked_key(_forest_file(forest_name))] = forest.to_bytes()
     for name, dtype in _HISTORY.items():
         holder = artifact.snapshot if name == "family" else artifact.snapshot.history
         files[f"history/{name}.npy"] = _npy(np.asarray(getattr(holder, name), dtype))
@@ -155,10 +157,13 @@ def listed_files(manifest: bytes) -> list[str]:
 def load(folder: Path, manifest_sha256: str | None = None) -> Artifact:
     """Open a version, once every file is known to be what was written.
 
+    The forests of a folder that was found whole before are digested and checked when they are first
+    used (sealed.py).
+
     Parameters
     ----------
     folder : Path
-        Where the version's files lie. Arrays are mapped, not read into memory.
+        Where the version's files lie. Forests are mapped, not read into memory.
     manifest_sha256 : str, optional
         What the pointer says of the manifest.
 
@@ -168,8 +173,15 @@ def load(folder: Path, manifest_sha256: str | None = None) -> Artifact:
         The first thing that is wrong, in one sentence.
     """
     try:
-        manifest = _verified(folder, manifest_sha256)
-        return _open(folder, manifest)
+        sealed = SealedFolder(folder, manifest_sha256)
+        _check_format(sealed.manifest)
+        whole = sealed.was_whole()
+        if not whole:
+            sealed.check_all()
+        artifact = _open(sealed, at_once=not whole)
+        if not whole:
+            sealed.note_whole()
+        return artifact
     except ArtifactError:
         raise
     except LeapError as fault:
@@ -178,40 +190,17 @@ def load(folder: Path, manifest_sha256: str | None = None) -> Artifact:
         raise ArtifactError(f"the artifact is malformed: {fault!r}") from None
 
 
-def _verified(folder: Path, manifest_sha256: str | None) -> set[str]:
-    """The files of the manifest, each present and unaltered."""
-    try:
-        content = (folder / MANIFEST).read_bytes()
-    except OSError:
-        raise ArtifactError("the artifact has no manifest: it was never completed") from None
-    if manifest_sha256 is not None and hashlib.sha256(content).hexdigest() != manifest_sha256:
-        raise ArtifactError("the artifact's manifest is not the one that the pointer names")
-    manifest = json.loads(content)
+def _check_format(manifest: Mapping[str, Any]) -> None:
     if manifest.get("format_version") != FORMAT_VERSION:
         raise ArtifactError(
             f"the artifact is of format {manifest.get('format_version')}; "
             f"this library reads format {FORMAT_VERSION}"
         )
-    for name, entry in manifest["files"].items():
-        path = folder / checked_key(name)
-        if not path.is_file():
-            raise ArtifactError(f"the artifact lacks its file {name}")
-        with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != entry["sha256"]:
-                raise ArtifactError(f"the artifact's file {name} was altered")
-    return set(manifest["files"])
 
 
-def _open(folder: Path, files: set[str]) -> Artifact:
+def _open(sealed: SealedFolder, at_once: bool) -> Artifact:
     def document(name: str) -> Any:
-        if name not in files:
-            raise ArtifactError(f"the artifact's manifest does not list {name}")
-        return json.loads((folder / name).read_bytes())
-
-    def array(name: str) -> Array:
-        if name not in files:
-            raise ArtifactError(f"the artifact's manifest does not list {name}")
-        return open_memmap(folder / name, mode="r").view(np.ndarray)
+        return json.loads(sealed.read(name))
 
     training = document("training.json")
     if training["target"] not in TARGETS:
@@ -225,17 +214,44 @@ def _open(folder: Path, files: set[str]) -> Artifact:
         )
     described = document("model.json")
     forests = {
-        name: checked_forest(
-            int(entry["n_inputs"]), {part: array(f"forests/{name}/{part}.npy") for part in DTYPES}
-        )
-        for name, entry in described["forests"].items()
+        name: _stored_forest(sealed, name, entry) for name, entry in described["forests"].items()
     }
+    if at_once:
+        for forest in forests.values():
+            forest.opened()
     model = Model(int(described["n_features"]), described["steps"], forests).checked()
     schema = Schema.from_json(document("schema.json"))
     if len(schema.columns) != model.n_features:
         raise ArtifactError("the artifact's schema and model differ in their number of columns")
-    snapshot = _snapshot({name: array(f"history/{name}.npy") for name in _HISTORY})
+    snapshot = _snapshot({name: _array(sealed, f"history/{name}.npy") for name in _HISTORY})
     return Artifact(model, schema, parse_catalogue(document("catalogue.json")), snapshot, training)
+
+
+def _forest_file(name: str) -> str:
+    return f"forests/{name}.forest"
+
+
+def _stored_forest(sealed: SealedFolder, name: str, entry: Mapping[str, Any]) -> StoredForest:
+    file = _forest_file(name)
+    if file not in sealed:
+        raise ArtifactError(f"the artifact's manifest does not list {file}")
+    return StoredForest(
+        int(entry["n_inputs"]), int(entry["n_outputs"]), partial(sealed.mapped, file)
+    )
+
+
+def _array(sealed: SealedFolder, name: str) -> Array:
+    """An array of a file, as a view of what was digested."""
+    content = sealed.mapped(name)
+    file = io.BytesIO(content[:_LONGEST_HEADER])
+    version = np.lib.format.read_magic(file)
+    if version != (1, 0):
+        raise ValueError(f"an array of format {version}")
+    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.hasobject or (is_fortran and len(shape) > 1):
+        raise ValueError("an array of objects, or column after column")
+    count = int(np.prod(shape))
+    return np.frombuffer(content, dtype, count, file.tell()).reshape(shape)
 
 
 def _snapshot(arrays: Mapping[str, Array]) -> Snapshot:

@@ -24,6 +24,7 @@ import numpy as np
 
 from leap_model.columns import Floats
 from leap_model.errors import ArtifactError
+from leap_model.stored_forest import StoredForest
 from leap_model.trees import Forest
 
 
@@ -39,7 +40,7 @@ class Model:
 
     n_features: int
     steps: Sequence[Mapping[str, Any]]
-    forests: Mapping[str, Forest]
+    forests: Mapping[str, Forest | StoredForest]
 
     @classmethod
     def of_one(cls, forest: Forest) -> "Model":
@@ -132,7 +133,7 @@ def _score_width(model: Model, step: Mapping[str, Any], widths: dict[str, int]) 
     inputs = model.n_features + sum(widths[name] for name in step["inputs"])
     if forest.n_inputs != inputs:
         raise ValueError(f"forest {step['forest']} reads {forest.n_inputs} columns of {inputs}")
-    return len(forest.baseline)
+    return forest.n_outputs
 
 
 def _argmax_width(_: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
@@ -148,7 +149,7 @@ def _select_width(model: Model, step: Mapping[str, Any], widths: dict[str, int])
         raise ValueError("select needs an argmax and one forest for each of its outputs")
     for name in step["forests"]:
         forest = model.forests[name]
-        if forest.n_inputs != model.n_features or len(forest.baseline) != 1:
+        if forest.n_inputs != model.n_features or forest.n_outputs != 1:
             raise ValueError(f"forest {name} must read the features and give one value")
     return 1
 

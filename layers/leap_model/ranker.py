@@ -13,7 +13,7 @@ from leap_model.answer import (
     SWITCHED_OFF,
     answer,
 )
-from leap_model.errors import FieldError, ModelUnavailableError
+from leap_model.errors import ArtifactError, FieldError, ModelUnavailableError
 from leap_model.ranking import Observer, rank_with
 from leap_model.request import parse_request
 from leap_model.source import Serving, StageSource
@@ -140,7 +140,8 @@ class Ranker:
             return self._rank(request, observe)
         except FieldError as fault:
             return answer(reason=INVALID_REQUEST, detail=str(fault))
-        except ModelUnavailableError as fault:
+        except (ModelUnavailableError, ArtifactError) as fault:
+            # The latter where a forest's file turns out to be altered when it is first needed.
             return answer(reason=MODEL_UNAVAILABLE, detail=str(fault))
         except Exception as fault:
             # The type only: the text of an unexpected fault may quote the request.

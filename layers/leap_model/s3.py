@@ -8,9 +8,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from leap_model.artifact import MANIFEST, listed_files
+from leap_model.artifact import listed_files
 from leap_model.aws import client, code_of, is_absent, is_to_be_tried_again, lost_a_race
 from leap_model.errors import ConflictError, LeapError, StoreError
+from leap_model.sealed import MANIFEST
 from leap_model.store import checked_key
 
 _DOWNLOADS = 8

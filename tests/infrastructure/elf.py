@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 PROCESSORS: Final = {0x3E: "x86_64", 0xB7: "aarch64"}
-_DYNAMIC, _STRINGS = 6, 3
+_DYNAMIC, _STRINGS, _SYMBOLS = 6, 3, 11
 _NEEDED = 1
 
 
@@ -41,3 +41,23 @@ def read(path: Path) -> Library | None:
                 end = content.index(b"\0", strings + value)
                 needed.append(content[strings + value : end].decode())
     return Library(PROCESSORS[machine], tuple(needed))
+
+
+def dynamic_symbols(path: Path) -> dict[str, bool]:
+    """The names that a library offers or asks for, and whether it has them itself."""
+    content = path.read_bytes()
+    (table,) = struct.unpack_from("<Q", content, 40)
+    size, count = struct.unpack_from("<HH", content, 58)
+    sections = [
+        struct.unpack_from("<IIQQQQIIQQ", content, table + size * at) for at in range(count)
+    ]
+    symbols: dict[str, bool] = {}
+    for _, kind, _, _, offset, length, link, *_ in sections:
+        if kind != _SYMBOLS:
+            continue
+        strings = sections[link][4]
+        for at in range(offset + 24, offset + length, 24):  # the first is none
+            name, _, _, section = struct.unpack_from("<IBBH", content, at)
+            end = content.index(b"\0", strings + name)
+            symbols[content[strings + name : end].decode()] = section != 0
+    return symbols

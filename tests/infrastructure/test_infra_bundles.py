@@ -171,6 +171,29 @@ print(json.dumps({"reason": answer["reason"], "cached": handler.__cached__,
     assert Path(said["cached"]).exists()
 
 
+@every_machine
+@every_bundle
+def test_a_bundle_has_the_kernel_of_its_machine_and_no_other(
+    built: Built, bundle: Bundle, machine: Machine
+) -> None:
+    native = built(bundle, machine) / "leap_model" / "native"
+    assert [path.name for path in native.iterdir()] == [f"kernel-linux-{machine.processor}.so"]
+    source = native.with_name("kernel.c").read_bytes()
+    assert source == (ROOT / "layers" / "leap_model" / "kernel.c").read_bytes()
+
+
+def test_the_kernel_serves_from_the_rank_function_s_bundle(built: Built) -> None:
+    code = """
+import json
+from leap_model import engine
+from leap_model.trees import constant_forest
+served = constant_forest(1, 1.5).prepared is not None
+print(json.dumps({"engine": engine.name(), "served": served}))
+"""
+    said = started(built(Bundle.RANK, HERE), code)
+    assert said == {"engine": "native", "served": True}
+
+
 def test_the_ingest_function_s_arrow_writes_and_reads_without_what_was_left_out(
     built: Built,
 ) -> None:

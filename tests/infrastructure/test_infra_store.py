@@ -9,7 +9,7 @@ from tests.infrastructure.templates import Template, listed
 BUCKETS = ("StoreBucket", "StoreAccessLogs")
 LIVE = [
     "models/throughput/2026-01-13-0123456789ab/manifest.json",
-    "models/utilization/2026-01-13-0123456789ab/forests/regressor/value.npy",
+    "models/utilization/2026-01-13-0123456789ab/forests/regressor.forest",
     "reports/throughput/2026-01-13-0123456789ab/metrics.json",
     "catalogue/hardware.json",
     "pointers/prod/throughput.json",

@@ -86,7 +86,7 @@ class Cascade:
             "rows_per_bin": _rows(bins, self.bins),
             "rounds": rounds,
             "class_map": alive,
-            "trees_per_expert": [len(expert.roots) for expert in experts],
+            "trees_per_expert": [expert.n_trees for expert in experts],
             "processes": pool.count,
             "seconds": stages.seconds,
             "cpu_seconds": spent,

@@ -1,4 +1,4 @@
-"""Turns scikit-learn's histogram gradient boosting into the flat arrays that serve.
+"""Turns scikit-learn's histogram gradient boosting into the forest that serves.
 
 Reads scikit-learn's private tree records, whose layout a release may change: the version is
 pinned, and a test holds the export equal to scikit-learn's own predictions.
@@ -9,17 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from functions.retrain.learning.linked import CODES_PER_SET, LinkedTrees
+from functions.retrain.learning.packing import packed
 from leap_model.columns import Floats
-from leap_model.trees import (
-    CATEGORICAL,
-    CODES_PER_SET,
-    DTYPES,
-    LEAF,
-    MISSING_LEFT,
-    Array,
-    Forest,
-    checked_forest,
-)
+from leap_model.forest_file import Array
+from leap_model.trees import Forest
 
 
 def export_forest(estimator: Any) -> Forest:
@@ -28,6 +22,11 @@ def export_forest(estimator: Any) -> Forest:
     Its scores are the estimator's raw predictions: the value for absolute error, log-odds for a
     classifier, one output a class of `classes_` (a single one for two classes).
     """
+    return packed(linked_trees(estimator))
+
+
+def linked_trees(estimator: Any) -> LinkedTrees:
+    """The trees of the same, as nodes that name their children."""
     columns = _Columns(estimator)
     parts: list[dict[str, Array]] = []
     sets: list[Array] = []
@@ -42,18 +41,15 @@ def export_forest(estimator: Any) -> Forest:
             sets.append(_left_sets(tree, columns))
             nodes += len(tree.nodes)
             held += len(sets[-1])
-    arrays: dict[str, Array] = {
-        name: np.concatenate([part[name] for part in parts])
-        for name in ("flags", "feature", "value", "left", "right", "set_index")
-    }
-    arrays |= {
-        "roots": np.array(roots),
-        "outputs": np.array(outputs),
-        "baseline": np.ravel(estimator._baseline_prediction),
-        "sets": np.concatenate(sets),
-    }
-    typed = {name: np.ascontiguousarray(arrays[name], dtype) for name, dtype in DTYPES.items()}
-    return checked_forest(estimator.n_features_in_, typed)
+    nodes_of_all = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return LinkedTrees(
+        n_inputs=estimator.n_features_in_,
+        baseline=np.ravel(estimator._baseline_prediction),
+        roots=np.array(roots),
+        outputs=np.array(outputs),
+        sets=np.concatenate(sets),
+        **nodes_of_all,
+    )
 
 
 class _Columns:
@@ -85,12 +81,11 @@ def _tree(tree: Any, columns: _Columns, first_node: int, first_set: int) -> dict
     nodes = tree.nodes
     leaf = nodes["is_leaf"].astype(bool)
     categorical = _has_set(nodes)
-    flags = (
-        LEAF * leaf + MISSING_LEFT * (nodes["missing_go_to_left"] != 0) + CATEGORICAL * categorical
-    )
     return {
-        "flags": np.where(leaf, LEAF, flags),
-        "feature": np.where(leaf, 0, columns.original[nodes["feature_idx"]]),
+        "leaf": leaf,
+        "missing_left": nodes["missing_go_to_left"] != 0,
+        "by_set": categorical,
+        "column": np.where(leaf, 0, columns.original[nodes["feature_idx"]]),
         "value": np.where(leaf, nodes["value"], np.where(categorical, 0, _thresholds(nodes))),
         "left": np.where(leaf, 0, nodes["left"].astype(np.int64) + first_node),
         "right": np.where(leaf, 0, nodes["right"].astype(np.int64) + first_node),

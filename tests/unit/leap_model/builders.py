@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from functions.retrain.learning.linked import LinkedTrees
+from functions.retrain.learning.packing import packed
 from leap_model.artifact import Artifact
 from leap_model.catalogue import parse_catalogue
 from leap_model.columns import Jobs, Labels, Objects
@@ -14,7 +16,7 @@ from leap_model.history import Outcomes, family_hashes, snapshot_as_of
 from leap_model.limits import DAY_US
 from leap_model.model import Model
 from leap_model.times import parse_time
-from leap_model.trees import CATEGORICAL, DTYPES, LEAF, MISSING_LEFT, Array, Forest, checked_forest
+from leap_model.trees import Forest
 from tests.support import CATALOGUE
 
 LAUNCH = parse_time("2026-01-12T10:11:12Z")
@@ -35,52 +37,58 @@ class Split:
 
 @dataclass
 class _Nodes:
-    rows: list[tuple[int, int, float, int, int, int]] = field(default_factory=list)
+    rows: list[tuple[float, ...]] = field(default_factory=list)
     sets: list[list[int]] = field(default_factory=list)
 
     def add(self, node: Node) -> int:
         at = len(self.rows)
         if not isinstance(node, Split):
-            self.rows.append((LEAF, 0, node, 0, 0, -1))
+            self.rows.append((1, 0, 0, node, 0, 0, -1))
             return at
-        self.rows.append((0, 0, 0.0, 0, 0, -1))
-        flags, value, index = MISSING_LEFT * node.missing_left, 0.0, -1
+        self.rows.append(())
+        value, index = 0.0, -1
         if isinstance(node.at, frozenset):
-            flags, index = flags | CATEGORICAL, len(self.sets)
+            index = len(self.sets)
             self.sets.append([int(code in node.at) for code in range(256)])
         else:
             value = node.at
         left, right = self.add(node.left), self.add(node.right)
-        self.rows[at] = (flags, node.feature, value, left, right, index)
+        self.rows[at] = (0, node.missing_left, node.feature, value, left, right, index)
         return at
 
 
-def forest_arrays(
-    *trees: Node, outputs: Sequence[int] | None = None, baseline: Sequence[float] = (0.0,)
-) -> dict[str, Array]:
-    """The arrays of a forest; every tree adds to output 0 unless `outputs` says otherwise."""
+def linked(
+    *trees: Node,
+    n_inputs: int = 1,
+    outputs: Sequence[int] | None = None,
+    baseline: Sequence[float] = (0.0,),
+) -> LinkedTrees:
+    """Linked trees; every tree adds to output 0 unless `outputs` says otherwise."""
     nodes = _Nodes()
     roots = [nodes.add(tree) for tree in trees]
-    flags, feature, value, left, right, index = zip(*nodes.rows, strict=True) if trees else [()] * 6
+    rows = np.array(nodes.rows, np.float64).reshape(-1, 7)
+    leaf, missing_left, column, value, left, right, index = rows.T
     bits = np.array(nodes.sets, np.uint8).reshape(-1, 256)
-    arrays: dict[str, Any] = {
-        "roots": roots,
-        "outputs": [0] * len(trees) if outputs is None else outputs,
-        "baseline": baseline,
-        "flags": flags,
-        "feature": feature,
-        "value": value,
-        "left": left,
-        "right": right,
-        "set_index": index,
-        "sets": np.packbits(bits, axis=1, bitorder="little"),
-    }
-    return {name: np.array(arrays[name], dtype) for name, dtype in DTYPES.items()}
+    return LinkedTrees(
+        n_inputs=n_inputs,
+        baseline=np.array(baseline, np.float64),
+        roots=np.array(roots, np.int64),
+        outputs=np.array([0] * len(trees) if outputs is None else outputs, np.int64),
+        leaf=leaf != 0,
+        missing_left=missing_left != 0,
+        by_set=index >= 0,
+        column=column.astype(np.int64),
+        value=value,
+        left=left.astype(np.int64),
+        right=right.astype(np.int64),
+        set_index=index.astype(np.int64),
+        sets=np.packbits(bits, axis=1, bitorder="little"),
+    )
 
 
 def forest(*trees: Node, n_inputs: int = 1, **rest: Any) -> Forest:
     """A forest of such trees."""
-    return checked_forest(n_inputs, forest_arrays(*trees, **rest))
+    return packed(linked(*trees, n_inputs=n_inputs, **rest))
 
 
 def jobs_of(rows: Sequence[dict[str, Any]]) -> Jobs:

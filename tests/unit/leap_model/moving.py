@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from leap_model import moves
-from leap_model.artifact import MANIFEST, Packed, pack
+from leap_model.artifact import Packed, pack
 from leap_model.errors import ConflictError
 from leap_model.moves import Move, RollbackError, move_pointer, read_moves, roll_back
 from leap_model.pointer import Pointer, read_pointer, write_pointer
+from leap_model.sealed import MANIFEST
 from leap_model.store import LocalStore
 from leap_model.times import format_time, now_us
 from tests.unit.leap_model.builders import tiny_artifact

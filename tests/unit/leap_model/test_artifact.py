@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from leap_model import family
-from leap_model.artifact import FORMAT_VERSION, MANIFEST, Artifact, Packed, load, pack, publish
+from leap_model.artifact import FORMAT_VERSION, Artifact, Packed, load, pack, publish
 from leap_model.errors import ArtifactError, StoreError
 from leap_model.features.raw import FEATURES_VERSION
+from leap_model.forest_file import encode
+from leap_model.sealed import MANIFEST
 from leap_model.store import LocalStore
-from leap_model.trees import DTYPES
+from leap_model.trees import open_forest
 from tests.unit.leap_model.builders import forest, tiny_artifact
 
 PREFIX = "models/throughput/v"
@@ -43,7 +45,7 @@ def sealed(folder: Path, **manifest: Any) -> str:
             "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         }
         for path in folder.rglob("*.*")
-        if path.name != MANIFEST
+        if path.name != MANIFEST and not path.name.startswith(".")
     }
     content = json.dumps({"format_version": FORMAT_VERSION, "files": files} | manifest).encode()
     (folder / MANIFEST).write_bytes(content)
@@ -65,8 +67,7 @@ def assert_same(one: Artifact, other: Artifact) -> None:
         mine, theirs = getattr(one.snapshot.history, name), getattr(other.snapshot.history, name)
         assert mine.tobytes() == theirs.tobytes()
     for name, mine in one.model.forests.items():
-        for part, array in mine.arrays().items():
-            np.testing.assert_array_equal(array, getattr(other.model.forests[name], part))
+        assert mine.to_bytes() == other.model.forests[name].to_bytes()
 
 
 def test_an_artifact_survives_being_published_and_loaded(store: LocalStore) -> None:
@@ -221,12 +222,12 @@ def test_a_folder_without_an_artifact_is_refused(tmp_path: Path, folder: str) ->
     "content",
     [
         *(b"", b"{", b"\xff\xfe", b"null", b"[]", b"5", b"{}", b"[" * 100_000),
-        *(b'{"format_version": 1}', b'{"format_version": 1, "files": []}'),
-        b'{"format_version": 1, "files": {}}',
-        b'{"format_version": 1, "files": {"../x": {}}}',
-        b'{"format_version": 1, "files": {"/etc/passwd": {"sha256": ""}}}',
-        b'{"format_version": 1, "files": {"model.json": {}}}',
-        b'{"format_version": 1, "files": {"model.json": 5}}',
+        *(b'{"format_version": 2}', b'{"format_version": 2, "files": []}'),
+        b'{"format_version": 2, "files": {}}',
+        b'{"format_version": 2, "files": {"../x": {}}}',
+        b'{"format_version": 2, "files": {"/etc/passwd": {"sha256": ""}}}',
+        b'{"format_version": 2, "files": {"model.json": {}}}',
+        b'{"format_version": 2, "files": {"model.json": 5}}',
     ],
     ids=range(15),
 )
@@ -269,9 +270,25 @@ def history(change_of: Callable[[Any], Any]) -> Callable[[Path], None]:
     return changed
 
 
-WIDE = {"regressor": {"n_inputs": 3}}
+WIDE = {"regressor": {"n_inputs": 3, "n_outputs": 1}}
 COLUMN = {"name": "a", "kind": "number", "imputed": None}
-FOREST = "forests/regressor"
+FOREST = "forests/regressor.forest"
+
+
+def forest_part(
+    name: str, at: int, value: float, field: str | None = None
+) -> Callable[[Path], None]:
+    """Put a value into a part of the forest, its counts left as they are."""
+
+    def changed(folder: Path) -> None:
+        forest = open_forest((folder / FOREST).read_bytes())
+        parts = forest.parts()
+        values = parts[name] = parts[name].copy()
+        (values[field] if field else values)[at] = value
+        (folder / FOREST).write_bytes(encode(forest.counts, parts))
+
+    return changed
+
 
 # Changes that keep every digest right, and what is said of them.
 RESEALED: list[tuple[Callable[[Path], None], str]] = [
@@ -281,12 +298,12 @@ RESEALED: list[tuple[Callable[[Path], None], str]] = [
     (change("schema.json", columns=[]), "differ in their number of columns"),
     (change("schema.json", columns=5), "malformed"),
     (change("model.json", n_features=3), "do not fit together"),
-    (change("model.json", n_features=3, forests=WIDE), "differ in their number of columns"),
+    (change("model.json", n_features=3, forests=WIDE), "columns that the model says"),
     (change("model.json", n_features="many"), "malformed"),
     (change("model.json", forests={}), "do not fit together"),
-    (change("model.json", forests={"../x": {"n_inputs": 2}}), "does not list"),
-    (change("model.json", forests={"other": {"n_inputs": 2}}), "does not list"),
-    (change("model.json", forests={"regressor": {"n_inputs": 1}}), "features must be columns 0"),
+    (change("model.json", forests={"../x": {"n_inputs": 2, "n_outputs": 1}}), "does not list"),
+    (change("model.json", forests={"other": {"n_inputs": 2, "n_outputs": 1}}), "does not list"),
+    (change("model.json", forests={"regressor": {"n_inputs": 1, "n_outputs": 1}}), "columns that"),
     (change("model.json", steps=[]), "last step"),
     (change("model.json", steps=5), "do not fit together"),
     (change("catalogue.json", hardware_types=[]), "catalogue"),
@@ -296,16 +313,24 @@ RESEALED: list[tuple[Callable[[Path], None], str]] = [
     (write("model.json", b"[" * 100_000), "malformed"),
     (lambda folder: (folder / "schema.json").unlink(), "does not list schema.json"),
     (lambda folder: (folder / "history/std.npy").unlink(), "does not list history/std.npy"),
-    (lambda folder: (folder / FOREST / "left.npy").unlink(), "does not list"),
-    (write(f"{FOREST}/left.npy", npy(np.array([9, 9, 9, 9, 9, 9], "<i4"))), "left children|length"),
-    (write(f"{FOREST}/feature.npy", npy(np.full(6, 7, "<i4"))), "features must be"),
-    (write(f"{FOREST}/left.npy", npy(np.array([1, 2, 3], "<i4"))), "differ in length"),
-    (write(f"{FOREST}/value.npy", npy(np.full(6, np.nan))), "finite"),
-    (write(f"{FOREST}/value.npy", npy(np.ones(6, "<f4"))), "wrong type or shape"),
-    (write(f"{FOREST}/value.npy", npy(np.array([{}] * 6), allow_pickle=True)), "malformed"),
+    (lambda folder: (folder / FOREST).unlink(), "does not list"),
+    (forest_part("nodes", 0, 9, "left_leaves"), "part the leaves"),
+    (forest_part("nodes", 0, 9, "question"), "ask a question"),
+    (forest_part("run_column", 0, 9), "run_column must lie below 4"),
+    (forest_part("leaves", 0, np.nan), "finite"),
+    (write(FOREST, npy(np.ones(6))), "no forest of this format"),
+    (write(FOREST, b"not a forest"), "no forest of this format"),
+    (write(FOREST, b""), "no forest of this format"),
+    (write("history/mean.npy", npy(np.array([{}] * 3), allow_pickle=True)), "malformed"),
     (write("history/mean.npy", npy(np.array(["x", None], object), allow_pickle=True)), "malformed"),
-    (write(f"{FOREST}/value.npy", npy(np.ones(6))[:-9]), "malformed"),
-    (write(f"{FOREST}/value.npy", b"not an array"), "malformed"),
+    (write("history/mean.npy", npy(np.ones(3))[:-9]), "malformed"),
+    (write("history/mean.npy", b"not an array"), "malformed"),
+    (write("history/mean.npy", b""), "malformed"),
+    (write("history/mean.npy", b"PK\x03\x04 no archive"), "malformed"),
+    (
+        write("history/mean.npy", b"\x93NUMPY\x01\x00\x14\x00{'shape': (1, 'a\\'}   "),
+        "malformed",
+    ),
     (history(lambda array: array[::-1]), "must ascend"),
     (history(lambda array: array[[0, 0]]), "must ascend"),
     (write("history/mean.npy", npy(np.ones(5))), "mean has the wrong type or shape"),
@@ -313,12 +338,6 @@ RESEALED: list[tuple[Callable[[Path], None], str]] = [
     (write("history/family.npy", npy(np.ones(2))), "family has the wrong type or shape"),
     (history(lambda array: array[0]), "malformed"),
     (history(lambda array: array.reshape(-1, 1)), "wrong type or shape"),
-    (write(f"{FOREST}/value.npy", b""), "malformed"),
-    (write(f"{FOREST}/value.npy", b"PK\x03\x04 no archive"), "malformed"),
-    (
-        write(f"{FOREST}/value.npy", b"\x93NUMPY\x01\x00\x14\x00{'shape': (1, 'a\\'}   "),
-        "malformed",
-    ),
     (change("model.json", n_features=float("inf")), "malformed"),
     (
         change("schema.json", columns=[{**COLUMN, "imputed": 10**400}, COLUMN]),
@@ -362,4 +381,4 @@ def test_a_forest_without_trees_and_an_empty_snapshot_can_be_published(store: Lo
     loaded = load(folder_of(store, pack(bare)))
     assert loaded.model.predict(np.zeros((2, 2))).tolist() == [3.0, 3.0]
     assert loaded.snapshot.lookup(whole.snapshot.family).runs.tolist() == [0.0, 0.0]
-    assert set(loaded.model.forests["regressor"].arrays()) == set(DTYPES)
+    assert loaded.model.forests["regressor"].n_outputs == 1

@@ -1,21 +1,19 @@
-"""Forests: equal to scikit-learn wherever a value may fall, and every index checked."""
+"""Forests: equal to scikit-learn wherever a value may fall, to the bit and by either engine."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from functions.retrain.learning.estimator import TrainingSet
 from functions.retrain.learning.export import export_forest
 from functions.retrain.learning.single import Single
 from leap_model.columns import Floats
-from leap_model.errors import ArtifactError
 from leap_model.features.schema import CategoryColumn, Schema
-from leap_model.trees import CATEGORICAL, LEAF, Array, Forest, checked_forest
-from tests.unit.leap_model.builders import Split, forest, forest_arrays
+from leap_model.trees import Forest
+from tests.unit.leap_model.builders import Split, forest
+from tests.unit.leap_model.engines import scores_of
 
 ROWS = 100_000
 CATEGORIES = (5, 254)
@@ -59,10 +57,10 @@ def fitted(kind: str, categorical: bool) -> Any:
 def asked_rows(exported: Forest, categorical: bool) -> Floats:
     """Rows that fall on thresholds, beside them by one bit, on no number and beyond all."""
     draw = np.random.default_rng(2)
-    numeric = exported.flags & (LEAF | CATEGORICAL) == 0
+    columns = exported.edge_columns()
     matrix = np.empty((ROWS, 4))
     for column in range(4):
-        on = exported.value[numeric & (exported.feature == column)]
+        on = exported.edges[columns == column]
         odd = [np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1e300, -1e300, 1.7e308]
         values = [on, np.nextafter(on, np.inf), np.nextafter(on, -np.inf), draw.normal(size=500)]
         pool = np.concatenate([*values, np.resize(odd, 200)])
@@ -89,12 +87,12 @@ def readable(matrix: Floats, categorical: bool) -> Floats:
 def test_exported_trees_score_as_scikit_learn_does(kind: str, categorical: bool) -> None:
     estimator = fitted(kind, categorical)
     exported = export_forest(estimator)
-    assert bool(np.any(exported.flags & CATEGORICAL)) == categorical
-    assert len(exported.roots) == 8 * (5 if kind == "five classes" else 1)
+    assert bool(np.any(exported.split_columns()[1])) == categorical
+    assert exported.n_trees == 8 * (5 if kind == "five classes" else 1)
     matrix = asked_rows(exported, categorical)
     wanted = estimator._raw_predict(readable(matrix, categorical)).reshape(ROWS, -1)
-    scores = exported.score(matrix)
-    np.testing.assert_allclose(scores, wanted, rtol=0, atol=1e-12)
+    scores = scores_of(exported, matrix)
+    assert scores.tobytes() == np.ascontiguousarray(wanted).tobytes()
 
     some = np.arange(0, ROWS, 997)
     alone = np.concatenate([exported.score(matrix[[row]]) for row in some])
@@ -119,9 +117,7 @@ def test_small_and_odd_estimators_export(settings: dict[str, Any]) -> None:
     settings = {"early_stopping": False, "random_state": 3, **settings}
     estimator = HistGradientBoostingRegressor(**settings).fit(matrix, target)
     exported = export_forest(estimator)
-    np.testing.assert_allclose(
-        exported.score(matrix)[:, 0], estimator.predict(matrix), rtol=0, atol=1e-12
-    )
+    assert scores_of(exported, matrix)[:, 0].tobytes() == estimator.predict(matrix).tobytes()
 
 
 def test_missing_values_that_training_never_saw_go_where_scikit_learn_sends_them() -> None:
@@ -131,12 +127,8 @@ def test_missing_values_that_training_never_saw_go_where_scikit_learn_sends_them
         categorical_features=[True, False, True, False], max_iter=10, early_stopping=False
     ).fit(matrix[whole], target[whole])
     asked = asked_rows(export_forest(estimator), categorical=True)[:5000]
-    np.testing.assert_allclose(
-        export_forest(estimator).score(asked)[:, 0],
-        estimator.predict(readable(asked, True)),
-        rtol=0,
-        atol=1e-12,
-    )
+    scores = scores_of(export_forest(estimator), asked)
+    assert scores[:, 0].tobytes() == estimator.predict(readable(asked, True)).tobytes()
 
 
 def test_a_category_column_of_one_value_and_missing_leaves_the_others_alone() -> None:
@@ -158,23 +150,25 @@ def test_a_category_column_of_one_value_and_missing_leaves_the_others_alone() ->
 
 def test_a_split_by_hand() -> None:
     tree = Split(0, 1.5, Split(1, frozenset({0, 8, 255}), 1.0, 2.0), 3.0, missing_left=True)
-    scores = forest(tree, 0.25, n_inputs=2, baseline=(10.0,)).score(
-        np.array([[1.5, 0], [1.5, 8], [1.5, 255], [1.5, 1], [1.5, np.nan], [np.nan, 0.5], [1.6, 0]])
+    scores = scores_of(
+        forest(tree, 0.25, n_inputs=2, baseline=(10.0,)),
+        np.array(
+            [[1.5, 0], [1.5, 8], [1.5, 255], [1.5, 1], [1.5, np.nan], [np.nan, 0.5], [1.6, 0]]
+        ),
     )
     assert scores[:, 0].tolist() == [11.25, 11.25, 11.25, 12.25, 12.25, 12.25, 13.25]
 
 
 def test_trees_add_to_their_own_outputs() -> None:
-    scores = forest(1.0, 2.0, 4.0, outputs=[0, 2, 0], baseline=(0.0, 10.0, 20.0)).score(
-        np.zeros((2, 1))
-    )
+    trees = forest(1.0, 2.0, 4.0, outputs=[0, 2, 0], baseline=(0.0, 10.0, 20.0))
+    scores = scores_of(trees, np.zeros((2, 1)))
     assert scores.tolist() == [[5.0, 10.0, 22.0]] * 2
 
 
 def test_a_forest_without_trees_is_its_baseline() -> None:
     bare = forest(baseline=(1.5, 2.5))
-    assert bare.score(np.zeros((3, 1))).tolist() == [[1.5, 2.5]] * 3
-    assert bare.score(np.zeros((0, 1))).shape == (0, 2)
+    assert scores_of(bare, np.zeros((3, 1))).tolist() == [[1.5, 2.5]] * 3
+    assert scores_of(bare, np.zeros((0, 1))).shape == (0, 2)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 65_536, 65_537, 70_001])
@@ -182,107 +176,20 @@ def test_any_number_of_rows_is_scored(rows: int) -> None:
     trees = forest(Split(0, 0.5, 1.0, 2.0), Split(0, 0.2, 10.0, 20.0))
     matrix = np.linspace(0, 1, rows).reshape(-1, 1)
     wanted = np.where(matrix <= 0.5, 1.0, 2.0) + np.where(matrix <= 0.2, 10.0, 20.0)
-    np.testing.assert_array_equal(trees.score(matrix), wanted)
+    np.testing.assert_array_equal(scores_of(trees, matrix), wanted)
 
 
 def test_more_trees_than_a_block_holds_are_all_scored() -> None:
     many = forest(*[1.0] * 70_000)
-    assert many.score(np.zeros((2, 1))).tolist() == [[70_000.0]] * 2
+    assert scores_of(many, np.zeros((2, 1))).tolist() == [[70_000.0]] * 2
 
 
-# Nodes: 0 splits by number, 1 by category, 2 to 4 are leaves; the second tree is 5 to 7.
-SOUND = (
-    Split(0, 1.0, Split(1, frozenset({0}), 1.0, 2.0), 3.0),
-    Split(0, 2.0, 4.0, 5.0),
-)
+@pytest.mark.parametrize("shape", [(3, 1), (3, 3), (3,), (1, 2, 2)], ids=str)
+def test_rows_of_another_width_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="of 2 columns was given"):
+        forest(Split(1, 0.5, 1.0, 2.0), n_inputs=2).score(np.zeros(shape))
 
 
-def put(name: str, at: int, value: float) -> Callable[[dict[str, Array]], None]:
-    def change(arrays: dict[str, Array]) -> None:
-        arrays[name][at] = value
-
-    return change
-
-
-def become(
-    name: str, function: Callable[[Array], NDArray[Any]]
-) -> Callable[[dict[str, Array]], None]:
-    def change(arrays: dict[str, Array]) -> None:
-        arrays[name] = function(arrays[name])
-
-    return change
-
-
-TAMPERED: list[tuple[Callable[[dict[str, Array]], None], str]] = [
-    (put("left", 0, 8), "left children"),  # beyond all nodes
-    (put("left", 0, 2**31 - 1), "left children"),
-    (put("left", 0, -1), "left children"),
-    (put("left", 0, 5), "left children"),  # of the next tree
-    (put("right", 0, 7), "right children"),
-    (put("left", 0, 0), "left children"),  # itself
-    (put("right", 1, 0), "right children"),  # its parent
-    (put("right", 5, 4), "right children"),  # of the tree before
-    (put("feature", 0, 2), "features must be columns 0 to 1"),
-    (put("feature", 1, -1), "features must be columns 0 to 1"),
-    (put("set_index", 1, 1), "must name a set"),
-    (put("set_index", 1, -1), "must name a set"),
-    (become("sets", lambda sets: sets[:0]), "must name a set"),
-    (become("sets", lambda sets: sets[:, :16].copy()), "must have 256 bits"),
-    (become("sets", np.ravel), "array sets has the wrong type or shape"),
-    (put("value", 2, np.nan), "leaves must be finite"),
-    (put("value", 7, np.inf), "leaves must be finite"),
-    (put("baseline", 0, -np.inf), "baseline is not finite"),
-    (put("roots", 0, 1), "roots must ascend from 0"),
-    (put("roots", 1, 0), "roots must ascend from 0"),
-    (put("roots", 1, -5), "roots must ascend from 0"),
-    (put("roots", 1, 8), "roots must lie inside"),
-    (become("roots", lambda roots: roots[:0]), "arrays differ in length"),
-    (put("outputs", 1, 1), "outputs that it has"),
-    (put("outputs", 0, -1), "outputs that it has"),
-    (become("baseline", lambda baseline: baseline[:0]), "outputs that it has"),
-    *(
-        (become(name, lambda array: array[:-1]), "arrays differ in length")
-        for name in ("flags", "feature", "value", "left", "right", "set_index", "outputs")
-    ),
-    *(
-        (become(name, lambda array: array.reshape(1, -1)), f"array {name} has the wrong type or")
-        for name in ("roots", "baseline", "flags", "value", "left")
-    ),
-    *(
-        (become(name, lambda array: array.astype(">i8")), f"array {name} has the wrong type or")
-        for name in ("roots", "outputs", "flags", "feature", "value", "left", "right", "set_index")
-    ),
-    (become("value", lambda array: array.astype("f4")), "array value has the wrong type or shape"),
-    (
-        become("value", lambda array: array.astype(object)),
-        "array value has the wrong type or shape",
-    ),
-    (lambda arrays: arrays.__delitem__("sets"), "lacks its array sets"),
-]
-
-
-@pytest.mark.parametrize(("tamper", "rule"), TAMPERED, ids=range(len(TAMPERED)))
-def test_a_forest_that_could_leave_its_arrays_is_refused(
-    tamper: Callable[[dict[str, Array]], None], rule: str
-) -> None:
-    arrays = forest_arrays(*SOUND)
-    checked_forest(2, arrays)
-    tamper(arrays)
-    with pytest.raises(ArtifactError, match=rule) as caught:
-        checked_forest(2, arrays)
-    assert "\n" not in str(caught.value)
-
-
-def test_nodes_without_a_tree_are_refused() -> None:
-    arrays = forest_arrays(*SOUND)
-    arrays |= {name: arrays[name][:0] for name in ("roots", "outputs")}
-    with pytest.raises(ArtifactError, match="roots must lie inside"):
-        checked_forest(2, arrays)
-
-
-def test_a_leaf_may_hold_anything_where_it_is_not_read() -> None:
-    arrays = forest_arrays(*SOUND)
-    for name in ("left", "right", "feature", "set_index"):
-        arrays[name][[2, 7]] = -99
-    untouched = checked_forest(2, forest_arrays(*SOUND)).score(np.zeros((1, 2)))
-    assert checked_forest(2, arrays).score(np.zeros((1, 2))).tolist() == untouched.tolist()
+def test_rows_of_whole_numbers_are_read_as_numbers() -> None:
+    trees = forest(Split(0, 0.5, 1.0, 2.0))
+    assert trees.score(np.array([[0], [1]], np.int32)).tolist() == [[1.0], [2.0]]

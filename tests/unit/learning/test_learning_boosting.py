@@ -7,7 +7,7 @@ import pytest
 
 from functions.retrain.learning.boosting import Boosting, classifier, regressor
 from leap_model.columns import Floats
-from leap_model.trees import CATEGORICAL, LEAF, Forest
+from leap_model.trees import Forest
 
 TINY = Boosting(trees=5, leaves=8, learning_rate=0.3, least_rows_per_leaf=20)
 ROWS = 10_500
@@ -19,7 +19,7 @@ def drawn(rows: int, columns: int = 2) -> Floats:
 
 
 def features_split(forest: Forest) -> set[int]:
-    return set(forest.feature[forest.flags & LEAF == 0].tolist())
+    return set(forest.split_columns()[0].tolist())
 
 
 @pytest.mark.parametrize("categorical", [[False, True], [True, False], [False, False]], ids=str)
@@ -30,24 +30,23 @@ def test_columns_of_codes_are_split_by_sets_and_no_others(
     matrix: Floats = np.random.default_rng(0).integers(0, 6, (400, 2)).astype(np.float64)
     values = (np.isin(matrix, [0, 3, 5]) @ np.array([1, 2])).astype(np.int64)
     forest = fit(matrix, values, categorical, TINY, seed=0, threads=1)
-    split = forest.flags & LEAF == 0
-    assert features_split(forest) == {0, 1}
-    by_set = forest.flags[split] & CATEGORICAL != 0
-    assert by_set.tolist() == np.array(categorical)[forest.feature[split]].tolist()
+    columns, by_set = forest.split_columns()
+    assert set(columns.tolist()) == {0, 1}
+    assert by_set.tolist() == np.array(categorical)[columns].tolist()
 
 
 @pytest.mark.parametrize("rows", [1, 3, 19, 39])
 def test_rows_too_few_to_split_give_their_median_without_a_tree(rows: int) -> None:
     matrix = drawn(rows)
     expert = regressor(matrix, matrix[:, 0], [False, False], TINY, seed=0, threads=1)
-    assert len(expert.roots) == 0
+    assert expert.n_trees == 0
     assert expert.score(drawn(4))[:, 0].tolist() == [np.median(matrix[:, 0])] * 4
 
 
 def test_rows_just_enough_to_split_are_split() -> None:
     matrix = drawn(40)
     expert = regressor(matrix, matrix[:, 0], [False, False], TINY, seed=0, threads=1)
-    assert len(expert.roots) == 5
+    assert expert.n_trees == 5
     assert len(np.unique(expert.score(matrix))) > 1
 
 
@@ -65,7 +64,7 @@ def test_many_rows_with_classes_of_one_row_fit() -> None:
     picker = classifier(matrix, classes, [False, False], TINY, seed=0, threads=1)
     scores = picker.score(matrix)
     assert scores.shape == (ROWS, 4)
-    assert len(picker.roots) == 5 * 4
+    assert picker.n_trees == 5 * 4
     known = np.array([0, 1, 3, 7])[scores.argmax(axis=1)]
     assert np.mean(known == classes) > 0.99
 

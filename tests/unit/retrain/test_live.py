@@ -250,7 +250,7 @@ def _shorten(path: Path) -> None:
     ("name", "alter", "said"),
     [
         ("manifest.json", Path.unlink, "the artifact has no manifest"),
-        ("forests/regressor/value.npy", _shorten, "forests/regressor/value.npy was altered"),
+        ("forests/regressor.forest", _shorten, "forests/regressor.forest was altered"),
         ("model.json", Path.unlink, "the artifact lacks its file model.json"),
     ],
 )

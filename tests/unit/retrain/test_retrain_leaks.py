@@ -67,7 +67,7 @@ def plain(
         families: _learnt_from(LocalStore(tmp_path_factory.mktemp(families)), attempts, families)
         for families in ("apart", "recurring")
     }
-    assert {"model.json", "schema.json", "forests/regressor/value.npy"} <= learnt["apart"].keys()
+    assert {"model.json", "schema.json", "forests/regressor.forest"} <= learnt["apart"].keys()
     return learnt
 
 

@@ -1,0 +1,145 @@
+"""The compiled kernel, where one fits this machine and this code; numpy serves where none does.
+
+`kernel.c` says how it scores. `python -m infra.kernel` compiles it and a bundle carries it; nothing
+compiles it here, so that no launch waits for a compiler. `LEAP_ENGINE=numpy` leaves it out.
+"""
+
+import ctypes
+import functools
+import hashlib
+import logging
+import os
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from leap_model.columns import Floats
+from leap_model.forest_file import Array, Counts
+
+_log = logging.getLogger(__name__)
+
+SOURCE: Final = Path(__file__).with_name("kernel.c")
+FOLDER: Final = Path(__file__).with_name("native")
+"""Where compiled kernels lie, one a system and processor."""
+
+
+_COUNTS: Final = (
+    *("n_inputs", "n_outputs", "n_trees", "n_edges", "n_runs", "n_categories", "set_bytes", "wide"),
+)
+_PARTS: Final = (
+    *("baseline", "first_leaf", "first_set", "output", "edges", "first_edge", "run_column"),
+    *("category_column", "category_codes", "set_at", "sets", "nodes", "leaves"),
+)
+
+
+class _Forest(ctypes.Structure):
+    """`Forest` of kernel.c: the counts, then where each part lies."""
+
+    _fields_ = [
+        *((name, ctypes.c_uint64) for name in _COUNTS),
+        *((name, ctypes.c_void_p) for name in _PARTS),
+    ]
+
+
+class Prepared:
+    """A forest as the kernel reads it: where its parts lie. It keeps them alive."""
+
+    def __init__(self, kernel: Any, counts: Counts, parts: dict[str, Array]) -> None:
+        self._kernel = kernel
+        self._parts = parts
+        self._n_outputs = counts.n_outputs
+        self._forest = _Forest(
+            **{name: getattr(counts, name) for name in _COUNTS},
+            **{name: parts[name].ctypes.data for name in _PARTS},
+        )
+        self._address = ctypes.addressof(self._forest)
+        self._scratch_bytes = int(kernel.leap_scratch_bytes(self._address))
+
+    def score(self, matrix: Floats) -> Floats:
+        """(n, outputs) scores of an (n, n_inputs) matrix of float64, row after row in memory."""
+        scores = np.empty((len(matrix), self._n_outputs))
+        self._kernel.leap_score(
+            self._address,
+            matrix.ctypes.data,
+            len(matrix),
+            scores.ctypes.data,
+            _memory.of(self._scratch_bytes),
+        )
+        return scores
+
+    def splits_are_sound(self, largest_tree: int) -> bool:
+        """Whether every split lies inside its tree and asks a question that there is."""
+        pending = np.empty(max(largest_tree, 1), np.uint32)
+        return bool(self._kernel.leap_splits_are_sound(self._address, pending.ctypes.data))
+
+
+class _Memory(threading.local):
+    """What the kernel works in, kept from call to call, apart for each thread."""
+
+    def __init__(self) -> None:
+        self._held = np.empty(0, np.uint64)
+
+    def of(self, size: int) -> int:
+        """The address of at least so many bytes."""
+        if self._held.nbytes < size:
+            self._held = np.empty(-(-size // 8), np.uint64)
+        return self._held.ctypes.data
+
+
+_memory = _Memory()
+
+
+def name() -> str:
+    """`native` where the compiled kernel scores forests, `numpy` where numpy does."""
+    return "numpy" if _kernel() is None else "native"
+
+
+def prepared(counts: Counts, parts: dict[str, Array]) -> Prepared | None:
+    """A forest for the kernel; None where numpy serves. Its small tables were checked."""
+    kernel = _kernel()
+    return None if kernel is None else Prepared(kernel, counts, parts)
+
+
+def stamp(source: bytes) -> int:
+    """What a kernel compiled from this source says of itself."""
+    return int.from_bytes(hashlib.sha256(source).digest()[:8], "little")
+
+
+def library_name(system: str, processor: str) -> str:
+    """The file of the kernel for a system and processor, as `os.uname` names them."""
+    return f"kernel-{system.lower()}-{processor}.so"
+
+
+@functools.cache
+def _kernel() -> Any:
+    """The kernel's functions, or None."""
+    if os.environ.get("LEAP_ENGINE", "") == "numpy":
+        _log.debug("numpy scores forests: LEAP_ENGINE says so")
+        return None
+    system = os.uname()
+    return opened(FOLDER / library_name(system.sysname, system.machine), SOURCE)
+
+
+def opened(library: Path, source: Path) -> Any:
+    """The functions of a library that was compiled from a source; None, and a line in the log,
+    where it is not there, does not load, or was compiled from another source."""
+    try:
+        kernel = ctypes.CDLL(str(library))
+        kernel.leap_stamp.restype = ctypes.c_uint64
+        kernel.leap_forest_bytes.restype = ctypes.c_uint64
+        if kernel.leap_stamp() != stamp(source.read_bytes()):
+            raise ValueError("it was compiled from another source")
+        if kernel.leap_forest_bytes() != ctypes.sizeof(_Forest):
+            raise ValueError("it lays a forest out in another way")
+        pointer, number = ctypes.c_void_p, ctypes.c_uint64
+        kernel.leap_scratch_bytes.argtypes, kernel.leap_scratch_bytes.restype = [pointer], number
+        kernel.leap_score.argtypes = [pointer, pointer, number, pointer, pointer]
+        kernel.leap_score.restype = None
+        kernel.leap_splits_are_sound.argtypes = [pointer, pointer]
+        kernel.leap_splits_are_sound.restype = number
+    except (OSError, AttributeError, ValueError) as fault:
+        _log.debug("numpy scores forests, as %s cannot be used: %s", library.name, fault)
+        return None
+    return kernel

@@ -1,0 +1,55 @@
+"""A forest in a file: opened, digested and checked when a row first needs it."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from leap_model.columns import Floats
+from leap_model.errors import ArtifactError
+from leap_model.trees import Forest, open_forest
+
+
+class StoredForest:
+    """Scores as `Forest` does.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs : int
+        What the file must turn out to have.
+    content : callable
+        Gives the file's bytes, digested.
+    """
+
+    def __init__(self, n_inputs: int, n_outputs: int, content: Callable[[], Any]) -> None:
+        self.n_inputs = n_inputs
+        self.n_outputs = n_outputs
+        self._content = content
+        self._lock = threading.Lock()
+        self._forest: Forest | None = None
+
+    def opened(self) -> Forest:
+        """The forest.
+
+        Raises
+        ------
+        ArtifactError
+            The file was altered, or is no such forest.
+        """
+        forest = self._forest
+        if forest is not None:
+            return forest
+        with self._lock:
+            if self._forest is None:
+                forest = open_forest(self._content())
+                if (forest.n_inputs, forest.n_outputs) != (self.n_inputs, self.n_outputs):
+                    raise ArtifactError("a forest has not the columns that the model says it has")
+                self._forest = forest
+            return self._forest
+
+    def score(self, matrix: Floats) -> Floats:
+        """(n, n_outputs) scores of an (n, n_inputs) matrix."""
+        return self.opened().score(matrix)
+
+    def to_bytes(self) -> bytes:
+        """The file's bytes."""
+        return self.opened().to_bytes()
