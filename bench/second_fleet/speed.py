@@ -78,7 +78,8 @@ def _hosts_worth(jobs: Jobs, types: Types) -> Floats:
     """What n hosts are worth, by the universal scalability law: n / (1 + s(n-1) + k n(n-1))."""
     hosts = column(jobs.hosts)
     contention = 0.012 * column(np.log1p(jobs.weights_m)) / np.sqrt(types.network)
-    crosstalk = 0.0002 * column(1.0 * (jobs.table_gb > 0)) * (20 / types.scale_up) ** 0.3
+    tables = column(np.where(jobs.table_gb > 0, 1.0, 0.0))
+    crosstalk = 0.0002 * tables * (20 / types.scale_up) ** 0.3
     return np.asarray(hosts / (1 + contention * (hosts - 1) + crosstalk * hosts * (hosts - 1)))
 
 

@@ -15,7 +15,7 @@ MIN_FITTING_TYPES = 10
 MOST_HOSTS = 256
 _ZIPF, _FLAT = 0.9, 5.0  # popularity of the n-th family of a model type: (n + FLAT) ** -ZIPF
 _SWEEPING = 0.3  # share of families that are experiments with the model's size
-_BY_DEFAULT = 0.08  # share of families on the hosts and batch that their model type comes with
+_BY_DEFAULT = 0.06  # share of families on the hosts and batch that their model type comes with
 _KNOWN = "p4d.24xlarge"
 _MOST_READERS = 256  # a host
 

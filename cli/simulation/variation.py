@@ -44,7 +44,7 @@ def vary(
     """
     work = _resized(rng, _reshaped(rng, usual, flexibility), sweep)
     fits = fits_memory(work, hardware)
-    homeless = ~(fits & (weights > 0)).any(axis=1)
+    homeless = np.asarray(~(fits & (weights > 0)).any(axis=1))
     work = where(homeless, usual, work)
     fits[homeless] = fits_memory(rows(usual, np.flatnonzero(homeless)), hardware)
     return work, fits

@@ -102,14 +102,13 @@ def test_wide_is_more_than_a_half_more(ratio: float) -> None:
 
 
 def test_a_fleet_has_the_published_marks_as_far_as_its_size_permits(summary: Summary) -> None:
-    """12,000 attempts: rare model types, extremes and small hardware types need more of them."""
+    """12,000 attempts: the others need more of them, see the calibration's own test."""
     marks = {mark.name: mark for mark in summary.marks}
     for name, tolerance in {
         "attempts of the 19 most popular model types": 0.1,
         "attempts of the 100 most popular model types": 0.1,
         "attempts within the best two decades": 0.1,
         "p95/p5 of throughput": 0.35,
-        WIDE: 0.25,
     }.items():
         assert _off(marks[name]) < tolerance, marks[name]
     assert marks["hardware types, at least"].fleet == summary.hardware_types >= 22
