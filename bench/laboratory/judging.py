@@ -1,8 +1,8 @@
 """One method on one night: what it says first, then what that was worth."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from bench.laboratory.methods import Method
 from bench.laboratory.truth import Truth, read_truth
 from functions.retrain.ceiling import Noise
 from functions.retrain.evaluation import evaluate
-from functions.retrain.nights import Night, Past
+from functions.retrain.nights import Night
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats, Ints
 from leap_model.features.hardware import Hardware
@@ -38,13 +38,15 @@ class Exam:
     lies within ±20 % of measured: what the truth itself would score."""
 
 
-def set_exam(past: Past, as_of: date, night: Night, truth: Path | None, most: int) -> Exam:
+def set_exam(night: Night, ids: Sequence[str], truth: Path | None, most: int) -> Exam:
     """The questions of a night.
 
     Parameters
     ----------
-    past, as_of, night : Past, date, Night
-        The night and where it is taken from.
+    night : Night
+        What is asked of methods.
+    ids : sequence of str
+        The attempt ids of its jobs.
     truth : Path, optional
         Folder of the noise-free throughput; without it nothing is asked about other types.
     most : int
@@ -61,7 +63,7 @@ def set_exam(past: Past, as_of: date, night: Night, truth: Path | None, most: in
     if truth is None or not count:
         return Exam(night, None, sample, None, noise, None)
     days = sorted({day_of(int(moment)) for moment in night.jobs.completed_at})
-    known = read_truth(truth, days, past.ids(as_of), night.catalogue)
+    known = read_truth(truth, days, ids, night.catalogue)
     hosts = np.zeros(known.throughput.shape, bool)
     hosts[sample] = ~np.isnan(known.throughput[sample])
     asked = ask_all(night, known.types, hosts)

@@ -71,7 +71,7 @@ def fill(
                     past = read_past(store, settings, plan.nights, first, plan.horizon_days)
                 if exam is None:
                     night = past.night(as_of, settings)
-                    exam = set_exam(past, as_of, night, truth, plan.most)
+                    exam = set_exam(night, past.ids(as_of), truth, plan.most)
                 found = {"as_of": as_of.isoformat(), **sit(exam, method)}
                 known = results.write(as_of, method.name, key, found)
             filled[method.name].append(known)

@@ -2,6 +2,7 @@
 
 import gzip
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -17,21 +18,21 @@ from leap_model.times import parse_time
 
 QUICK = replace(Settings(), estimator=Single(trees=4, leaves=8, learning_rate=0.5), min_rows=50)
 PLAN = Plan(nights=2, most=20)
+LAST = date(2026, 1, 8)
+"""The last of the eight days of `simulated`."""
 
 
 @dataclass(frozen=True)
 class Fleet:
-    """A store of eight simulated days, and the folder of their truth."""
+    """A store of simulated days, and the folder of their truth."""
 
     store: LocalStore
     truth: Path
 
 
-@pytest.fixture(scope="session")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
-    """Read it only."""
-    root = tmp_path_factory.mktemp("laboratory")
-    fleet = simulate(root / "fleet", days=8, per_day=60, seed=5)
+def simulated_fleet(root: Path, days: int, per_day: int, seed: int) -> Fleet:
+    """A fleet in a folder, and in a store."""
+    fleet = simulate(root / "fleet", days=days, per_day=per_day, seed=seed)
     store = LocalStore(root / "store")
     keep_catalogue(store, fleet.catalogue.read_bytes(), fleet.catalogue.name)
     for file in fleet.files:
@@ -39,3 +40,9 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
             records = [Record.of_json(line) for line in lines]
         take_in(store, records, Counts(), parse_time("2026-02-01T00:00:00Z"))
     return Fleet(store, fleet.truth)
+
+
+@pytest.fixture(scope="session")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    """Eight days. Read it only."""
+    return simulated_fleet(tmp_path_factory.mktemp("laboratory"), 8, 60, 5)

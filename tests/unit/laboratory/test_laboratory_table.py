@@ -19,9 +19,7 @@ from bench.laboratory.table import Plan, differences, fill, nights_of, summary
 from functions.retrain.nights import Night, Past, read_past
 from leap_model.columns import Floats
 from leap_model.store import LocalStore
-from tests.unit.laboratory.conftest import PLAN, QUICK, Fleet
-
-LAST = date(2026, 1, 8)
+from tests.unit.laboratory.conftest import LAST, PLAN, QUICK, Fleet
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +83,7 @@ def test_the_jobs_as_they_ran_are_asked_about_unchanged(night: Night) -> None:
 def test_the_truth_as_a_method_regrets_nothing_and_reaches_the_ceiling(
     past: Past, night: Night, simulated: Fleet
 ) -> None:
-    exam = set_exam(past, LAST, night, simulated.truth, most=15)
+    exam = set_exam(night, past.ids(LAST), simulated.truth, most=15)
     assert exam.asked is not None
     assert exam.stakes is not None
     known = pq.read_table(simulated.truth / f"{LAST}.parquet").to_pylist()
@@ -110,7 +108,7 @@ def test_the_truth_as_a_method_regrets_nothing_and_reaches_the_ceiling(
 def test_dollars_and_hours_are_those_of_the_attempts(
     past: Past, night: Night, simulated: Fleet
 ) -> None:
-    exam = set_exam(past, LAST, night, simulated.truth, most=1_000)
+    exam = set_exam(night, past.ids(LAST), simulated.truth, most=1_000)
     assert exam.stakes is not None
     table = pq.read_table(next(iter((simulated.store.root).glob(f"attempts/dt={LAST}/*"))))
     paid = {row["attempt_id"]: row["cost_usd"] for row in table.to_pylist()}
@@ -125,7 +123,7 @@ def test_no_method_is_given_the_truth(past: Past, night: Night, simulated: Fleet
         seen.append(asked)
         return np.ones(len(asked.jobs))
 
-    sit(set_exam(past, LAST, night, simulated.truth, 10), Method("watching", {}, watching))
+    sit(set_exam(night, past.ids(LAST), simulated.truth, 10), Method("watching", {}, watching))
     (asked,) = seen
     assert np.isnan(asked.jobs.measured).all()
     assert np.isnan(asked.jobs.accelerator_hours).all()
@@ -136,14 +134,14 @@ def test_no_method_is_given_the_truth(past: Past, night: Night, simulated: Fleet
 def test_what_speaks_of_no_type_makes_no_decision(
     past: Past, night: Night, simulated: Fleet, name: str
 ) -> None:
-    exam = set_exam(past, LAST, night, simulated.truth, 10)
+    exam = set_exam(night, past.ids(LAST), simulated.truth, 10)
     result = sit(exam, _quick(name))
     assert result["decisions"] is None
     assert result["coverage"] > 0
 
 
 def test_without_truth_there_are_no_decisions_and_no_ceiling(past: Past, night: Night) -> None:
-    result = sit(set_exam(past, LAST, night, None, 10), _quick("lookup-table"))
+    result = sit(set_exam(night, past.ids(LAST), None, 10), _quick("lookup-table"))
     assert (result["decisions"], result["true_ceiling_w20"]) == (None, None)
     assert result["hits"].count("-") == round((1 - result["coverage"]) * len(result["hits"]))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from functions.retrain import repeats as grouping
 from functions.retrain.ceiling import Noise, noise_of
 from functions.retrain.dataset import Attempts
 from functions.retrain.evaluation import evaluate
@@ -82,13 +83,13 @@ def test_what_differs_in_every_run_does_not_tell_runs_apart() -> None:
     seeds = np.arange(30.0)
     zone = np.arange(30) % 2.0
     zone[5] = zone[4]
-    attempts = _attempts(np.zeros(30), np.zeros(30, int), config=_numbers(seed=seeds))
+    attempts = _attempts(np.log(1 + zone), np.zeros(30, int), config=_numbers(seed=seeds))
     assert sum(map(len, _groups(attempts))) == 30
-    both = _attempts(
-        np.log(1 + zone), np.zeros(30, int), allocation=_numbers(zone=np.repeat([1.0, 2.0], 15))
-    )
+    halves = np.repeat([1.0, 2.0], 15)
+    both = _attempts(np.log(halves), np.zeros(30, int), allocation=_numbers(zone=halves))
     assert sum(map(len, _groups(both))) == 30
-    assert len(_groups(both)) > len(_groups(attempts))
+    assert all(len(set(group)) == 1 for group in _groups(both))
+    assert any(len(set(group)) > 1 for group in _groups(attempts))
 
 
 def test_long_runs_are_cut_into_groups_close_in_time() -> None:
@@ -108,6 +109,40 @@ def test_repeats_weeks_apart_are_none() -> None:
 def test_of_nothing_there_are_no_groups() -> None:
     assert _groups(_attempts(np.zeros(0), np.zeros(0, int))) == []
     assert noise_of(_attempts(np.zeros(0), np.zeros(0, int))) is None
+
+
+def _drawn(draw: Draw, effect: float, rows: int = 2_400) -> Attempts:
+    """Four runs each of families, in a zone that is drawn anew each time, and costs so much of a log."""
+    family = np.repeat(np.arange(rows // 4), 4)
+    zone = draw.integers(0, 8, rows).astype(np.float64)
+    noise = draw.normal(0, 0.08, rows) + effect * (zone % 4)
+    return _attempts(noise, family, allocation=_numbers(zone=zone, colour=zone % 2))
+
+
+def test_what_makes_no_difference_does_not_tell_runs_apart() -> None:
+    draw = np.random.default_rng(1)
+    same = repeats(_drawn(draw, 0.0))
+    assert len(same.group) > 0.95 * 2_400
+    apart = repeats(_drawn(draw, 0.3))
+    assert len(apart.group) < 0.5 * 2_400
+    within = [np.ptp(apart.log_value[apart.group == at]) for at in range(len(apart.family))]
+    assert np.median(within) < 0.2
+
+
+def test_with_few_pairs_everything_tells_runs_apart() -> None:
+    few = repeats(_drawn(np.random.default_rng(2), 0.0, rows=240))
+    assert len(few.group) < 0.5 * 240
+
+
+def test_of_many_groups_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts, _ = _fleet(np.random.default_rng(8), "small", 400)
+    whole = repeats(attempts)
+    monkeypatch.setattr(grouping, "MOST_GROUPS", 50)
+    some = repeats(attempts)
+    assert len(some.family) == 50
+    assert len(set(some.family)) > 45
+    assert set(np.bincount(some.group)) <= {2, 3}
+    assert set(some.log_value) < set(whole.log_value)
 
 
 # The ceiling
@@ -204,8 +239,8 @@ def test_families_without_repeats_have_the_ceiling_of_their_like() -> None:
         assert ceiling is not None
         return float(ceiling["w20"])
 
-    assert of(0) > 0.97
-    assert of(1) == pytest.approx(_reachable(noise[model == 1]), abs=0.05)
+    assert of(0) > 0.92
+    assert of(1) == pytest.approx(_reachable(noise[model == 1]), abs=0.1)
     assert of(0) > of(9) > of(1)  # a model type that nobody knows
 
 
