@@ -17,8 +17,8 @@ LONGEST_GAP_DAYS = 7
 VOLATILE = 0.9
 """A name whose value differs between more than this share of consecutive runs of one job (a seed,
 a run number) is taken to say nothing of what the run does."""
-LEAST_LOSS = 0.01
-"""A name matters where pairs of runs that differ in it agree within ±20 % less often by more."""
+LEAST_LOSS = 0.005
+"""A name matters where runs that differ in it agree within ±20 % less often by more than this."""
 _LEAST_PAIRS = 300
 _LIMIT = 0.2 * 2**0.5
 """Of the difference of two logs: it has √2 times the deviation of one."""

@@ -39,13 +39,6 @@ def test_the_piecewise_linear_encoding_fills_bins_in_order() -> None:
     expected[1, 0] = 0.5
     expected[2] = [1, 1, 0.5, 0]
     expected[3:5] = 1
-        [0, 0, 0, 0],
-        [0.5, 0, 0, 0],
-        [1, 1, 0.5, 0],
-        [1, 1, 1, 1],
-        [1, 1, 1, 1],
-        [0] * 4,
-    ]
     np.testing.assert_allclose(encoding(asked), expected)
 
 

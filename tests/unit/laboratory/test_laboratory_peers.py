@@ -58,8 +58,18 @@ def test_a_peer_that_is_not_installed_is_one_line(
         monkeypatch.setitem(sys.modules, module, None)
     for module in (*methods.HEAVY.values(), "bench.laboratory.network"):
         monkeypatch.delitem(sys.modules, module, raising=False)
-    with pytest.raises(methods.MethodError, match=f"{name} needs .*bench/requirements.txt"):
+    monkeypatch.setenv("LEAP_ARISE_PYTHON", "/nowhere/python")
+    where = "LEAP_ARISE_PYTHON" if name == "arise" else "bench/requirements.txt"
+    with pytest.raises(methods.MethodError, match=f"{name} needs .*{where}"):
         methods.method(name)
+
+
+def test_a_peer_that_fails_is_one_line(night: Night, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEAP_ARISE_PYTHON", sys.executable)
+    if find_spec("arise_predictions") is not None:
+        pytest.skip("it would not fail here")
+    with pytest.raises(methods.MethodError, match=r"arise failed: .*No module named"):
+        methods.method("arise", 0.01).predict(night)
 
 
 def test_the_text_of_a_job_does_not_say_where_it_runs(night: Night) -> None:

@@ -112,7 +112,7 @@ def test_of_nothing_there_are_no_groups() -> None:
 
 
 def _drawn(draw: Draw, effect: float, rows: int = 2_400) -> Attempts:
-    """Four runs each of families, in a zone that is drawn anew each time, and costs so much of a log."""
+    """Four runs of each family, in zones drawn anew each time, and what a zone costs of a log."""
     family = np.repeat(np.arange(rows // 4), 4)
     zone = draw.integers(0, 8, rows).astype(np.float64)
     noise = draw.normal(0, 0.08, rows) + effect * (zone % 4)
