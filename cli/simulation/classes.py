@@ -62,19 +62,19 @@ CLASSES: tuple[ArchitectureClass, ...] = (
         "ranking", 0.555, ("ctr", "cvr", "multitask_rank", "value_model", "quality_rank"),
         params_m=(100, 0.45), reuse=(9, 0.3), activations_m=(0.12, 0.5), layers=(14, 0.4),
         sequence=(), embedding_params_m=(30000, 1.4),
-        batch=(4096, 0.6), trainers=(4, 0.77), reader_rate=(700, 0.4),
+        batch=(4096, 0.6), trainers=(4, 0.82), reader_rate=(700, 0.4),
         peak_share=0.22, half_batch=300),
     ArchitectureClass(
         "sequence_ranking", 0.18, ("user_sequence", "session_transformer", "generative_rank"),
         params_m=(110, 0.42), reuse=(0.14, 0.25), activations_m=(1.2, 0.4), layers=(8, 0.4),
         sequence=(64, 128, 256), embedding_params_m=(15000, 1.2),
-        batch=(2048, 0.6), trainers=(4, 0.77), reader_rate=(500, 0.4),
+        batch=(2048, 0.6), trainers=(4, 0.82), reader_rate=(500, 0.4),
         peak_share=0.32, half_batch=100),
     ArchitectureClass(
         "retrieval", 0.17, ("two_tower", "candidate_gen", "graph_retrieval"),
         params_m=(80, 0.45), reuse=(8, 0.3), activations_m=(0.06, 0.4), layers=(8, 0.4),
         sequence=(), embedding_params_m=(12000, 1.3),
-        batch=(8192, 0.6), trainers=(3, 0.77), reader_rate=(1100, 0.4),
+        batch=(8192, 0.6), trainers=(3, 0.82), reader_rate=(1100, 0.4),
         peak_share=0.20, half_batch=500),
     ArchitectureClass(
         "cnn", 0.04, ("image_cnn", "video_cnn", "detector"),

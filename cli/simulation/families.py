@@ -13,9 +13,9 @@ from cli.simulation.workload import BF16, FP8, FP16, FP32, Workload
 
 MIN_FITTING_TYPES = 10
 MOST_HOSTS = 256
-_ZIPF, _FLAT = 0.9, 5.0  # popularity of the n-th family of a model type: (n + FLAT) ** -ZIPF
-_SWEEPING = 0.3  # share of families that are experiments with the model's size
-_BY_DEFAULT = 0.06  # share of families on the hosts and batch that their model type comes with
+_ZIPF, _FLAT = 0.9, 3.5  # popularity of the n-th family of a model type: (n + FLAT) ** -ZIPF
+_SWEEPING = 0.2  # share of families that are experiments with the model's size
+_BY_DEFAULT = 0.02  # share of families on the hosts and batch that their model type comes with
 _KNOWN = "p4d.24xlarge"
 _MOST_READERS = 256  # a host
 
@@ -73,7 +73,7 @@ def draw_workloads(
     """The usual run of every family, (F,), on as many hosts as it needs to fit somewhere."""
     of = rows(models, families.model)
     count = len(of.kind)
-    variant = np.where(rng.random(count) < 0.3, rng.lognormal(0, 0.25, count), 1.0)
+    variant = np.where(rng.random(count) < 0.2, rng.lognormal(0, 0.25, count), 1.0)
     tensor, pipeline = _model_parallel(rng, of.params_m * variant, of.kind)
     default = rng.random(count) < _BY_DEFAULT
     hosts = _launched_with(rng, "trainers", models.kind, families.model, default, step=1)

@@ -7,7 +7,7 @@ import numpy as np
 from cli.simulation.arrays import Floats, Ints
 from cli.simulation.hardware import Hardware
 
-_FAMILY = 0.20
+_FAMILY = 0.16
 _FAMILY_BY_VENDOR = 0.10
 _FAMILY_BY_TYPE = 0.05
 _TYPE = 0.06

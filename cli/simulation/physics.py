@@ -20,7 +20,7 @@ _STATE_BYTES = 16  # per dense parameter: weight, gradient, master copy, two mom
 _EMBEDDING_BYTES = 4.5  # per embedding parameter, with a row-wise moment
 _SHARDED_FROM_M = 1000  # from here on dense state is spread over all accelerators
 _USABLE_BANDWIDTH = 0.7
-_STORAGE_RATE = 4e6  # samples per second that one data set's storage delivers, to any readers
+_STORAGE_RATE = 3e6  # samples per second that one data set's storage delivers, to any readers
 
 
 @dataclass(frozen=True)

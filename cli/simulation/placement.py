@@ -12,6 +12,7 @@ from cli.simulation.workload import Workload
 NEWCOMER = "mi355x-x8"  # delivered in the middle of the window
 
 _MOST_TYPES = 5
+_SKEW = 0.9  # a fleet has a few large pools: the n-th largest is n ** -SKEW of the largest
 _SLOWEST = 16.0  # samples per second; nobody waits for less where there is something else
 _NEWCOMER_USERS = 0.15  # share of families that also run there once it exists
 _NEWCOMER_WEIGHT = 0.4
@@ -36,8 +37,8 @@ def draw_preferences(rng: np.random.Generator, work: Workload, hardware: Hardwar
     smallest = replace(work, trainers=np.maximum(1, work.trainers // 2))
     fits = fits_memory(smallest, hardware)
     new = hardware.index(NEWCOMER)
-    capacity = rng.dirichlet(np.full(len(hardware), 12.0))
-    score = np.log(capacity + 1e-4) + rng.gumbel(0, 1, fits.shape)
+    capacity = rng.permutation(np.arange(1.0, len(hardware) + 1) ** -_SKEW)
+    score = np.log(capacity) + rng.gumbel(0, 1, fits.shape)
     score[~_worth_it(work, hardware, fits, new)] = -np.inf
 
     best = np.argsort(-score, axis=1)[:, :_MOST_TYPES]
