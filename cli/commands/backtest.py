@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from statistics import median
 from typing import Any
 
 import click
 
 from cli import options
-from cli.console import as_json, percent, print_json, print_table, spinner
+from cli.console import as_json, out, percent, print_json, print_table, spinner
 from leap_model.store import Store
 
 
@@ -64,7 +65,8 @@ def command(
     estimator without history columns; family-median, of the family's earlier attempts;
     family-median-else-model; lookup-table, the median of model type, hardware type, hosts and
     batch size. Those that answer for some attempts only are followed by a table of every method
-    on just those attempts.
+    on just those attempts. Each method's w20 is set against the estimator's night by night, on the
+    attempts that it answers, with Student's t interval over the nights.
 
     Example: leap backtest --store ./store --nights 5 --compare family-median-else-model
     """
@@ -104,19 +106,40 @@ def _print(result: Mapping[str, Any]) -> None:
             for name, entry in methods.items()
         ]
         print_table(f"Of the attempts that {partial} answers", (*columns[:6], "answered"), shown)
+    if result["differences"]:
+        apart = [(name, *_apart_from(entry)) for name, entry in result["differences"].items()]
+        print_table(f"w20 less that of {own}", ("", "points", "95 % interval", "nights"), apart)
+    out.print(f"the most that any model could have within 20 %: {_ceiling(result)}")
+
+
+def _ceiling(result: Mapping[str, Any]) -> str:
+    """The median of the nights, each estimated from the repeats before it."""
+    shares = (night["noise_ceiling_w20"] for night in result["nights"])
+    known = [share for share in shares if share is not None]
+    return percent(median(known)) if known else "unknown, too few attempts repeat each other"
+
+
+def _apart_from(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    low, high = entry["low"], entry["high"]
+    sure = "–" if low is None else f"{_points(low)} to {_points(high)}"
+    return (_points(entry["mean"]), sure, str(entry["nights"]))
+
+
+def _points(share: float | None) -> str:
+    return "–" if share is None else f"{share * 100:+.1f}"
 
 
 def _row(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
-    median = entry["median"]
+    middle = entry["median"]
     w20 = [night["w20"] for night in entry["nights"] if night["w20"] is not None]
     span = f"{percent(min(w20))} – {percent(max(w20))}" if w20 else "–"
-    ratio = "–" if median["ratio"] is None else f"{median['ratio']:.2f}"
+    ratio = "–" if middle["ratio"] is None else f"{middle['ratio']:.2f}"
     return (
         name,
-        percent(median["w10"]),
-        percent(median["w20"]),
+        percent(middle["w10"]),
+        percent(middle["w20"]),
         span,
-        percent(median["mdape"]),
+        percent(middle["mdape"]),
         ratio,
     )
 

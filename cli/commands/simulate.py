@@ -1,13 +1,19 @@
 """leap simulate: a synthetic fleet."""
 
+from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cli import options
-from cli.console import as_json, bar, out, print_json
+from cli.console import as_json, bar, out, percent, print_json, print_table, significant
 from leap_model.errors import LeapError
+
+if TYPE_CHECKING:
+    from cli.simulation.marks import Mark
 
 
 class SimulationError(LeapError):
@@ -57,6 +63,7 @@ def command(
         "files": [str(path) for path in fleet.files],
         "catalogue": str(fleet.catalogue),
         "truth": str(fleet.truth),
+        "marks": [asdict(mark) for mark in fleet.marks],
     }
     if as_json:
         print_json(summary)
@@ -68,3 +75,17 @@ def command(
     out.print(f"attempts  {out_folder / 'attempts'}")
     out.print(f"catalogue {fleet.catalogue}")
     out.print(f"truth     {fleet.truth}")
+    print_marks(fleet.marks)
+
+
+def print_marks(marks: Iterable["Mark"]) -> None:
+    """The marks of a fleet beside the published ones."""
+    rows = [(mark.name, _figure(mark.published), _figure(mark.fleet)) for mark in marks]
+    print_table("Marks", ("mark", "published", "this fleet"), rows)
+
+
+def _figure(figure: float | tuple[float, float] | None) -> str:
+    if figure is None:
+        return "–"
+    ends = figure if isinstance(figure, tuple) else (figure,)
+    return " to ".join(percent(end) if end < 1 else significant(end) for end in ends)

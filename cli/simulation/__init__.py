@@ -1,4 +1,13 @@
-"""A synthetic fleet: attempts, the hardware they ran on, and the truth nobody measures."""
+"""A synthetic fleet: attempts, the hardware they ran on, and the truth nobody measures.
+
+The truth is the throughput of every attempt on every hardware type without noise: on types that
+it did not run on, and on a type that arrives later in the window, too. Two limits of any
+predictor follow from it. The ceiling of w20 is the share of measured attempts whose truth on the
+type they ran on is within ±20 % of measured: who knows everything but the noise is right that
+often. The regret of a choice is what the work costs on the chosen type over what it costs on the
+best, less one: the cost of a sample is cost_per_hour × num_trainers ÷ (3600 × truth). No estimator
+may read the truth or repeat the formulas behind it.
+"""
 
 import datetime as dt
 from collections.abc import Callable
@@ -8,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from cli.simulation.fleet import draw_day, draw_fleet
+from cli.simulation.marks import Mark, Marks
 from cli.simulation.records import attempt_ids, attempt_records, draw_digests
 from cli.simulation.writing import write_attempts, write_catalogue, write_truth
 
@@ -26,6 +36,7 @@ class Summary:
     files: list[Path]
     catalogue: Path
     truth: Path
+    marks: list[Mark]
 
 
 def simulate(
@@ -71,6 +82,7 @@ def simulate(
     families: set[int] = set()
     types: set[int] = set()
     files = []
+    marks = Marks()
     for number in range(days):
         date = start + dt.timedelta(days=number)
         # A stream of its own, so that no day depends on how many draws the one before took.
@@ -78,7 +90,7 @@ def simulate(
         day = draw_day(fleet, rng, number, per_day)
         digests, runs = draw_digests(rng, per_day), rng.integers(0, 40, per_day).tolist()
         records = attempt_records(fleet, day, date, digests, runs)
-        files.append(write_attempts(attempts, date, records))
+        files.append(write_attempts(attempts, date, marks.counted(records)))
         write_truth(truth, date, fleet, day, attempt_ids(date, digests))
         families.update(day.family.tolist())
         types.update(day.hardware.tolist())
@@ -93,6 +105,7 @@ def simulate(
         files=files,
         catalogue=write_catalogue(out / "hardware.json"),
         truth=truth,
+        marks=marks.figures(),
     )
 
 

@@ -23,6 +23,15 @@ def rows(columns: Columns, index: Ints) -> Columns:
     return type(columns)(**taken)
 
 
+def where(condition: Bools, columns: Columns, others: Columns) -> Columns:
+    """The rows of `columns` where `condition` (rows,) holds, else those of `others`."""
+    chosen: dict[str, Any] = {
+        field.name: np.where(condition, getattr(columns, field.name), getattr(others, field.name))
+        for field in fields(columns)  # type: ignore[arg-type]
+    }
+    return type(columns)(**chosen)
+
+
 def column(values: Floats) -> Floats:
     """One value a row, as a column that broadcasts over hardware types."""
     return np.asarray(values, dtype=np.float64)[:, None]

@@ -60,21 +60,21 @@ class ArchitectureClass:
 CLASSES: tuple[ArchitectureClass, ...] = (
     ArchitectureClass(
         "ranking", 0.555, ("ctr", "cvr", "multitask_rank", "value_model", "quality_rank"),
-        params_m=(100, 0.5), reuse=(9, 0.35), activations_m=(0.12, 0.5), layers=(14, 0.4),
+        params_m=(100, 0.45), reuse=(9, 0.3), activations_m=(0.12, 0.5), layers=(14, 0.4),
         sequence=(), embedding_params_m=(30000, 1.4),
-        batch=(4096, 0.6), trainers=(4, 0.65), reader_rate=(700, 0.4),
+        batch=(4096, 0.6), trainers=(4, 0.82), reader_rate=(700, 0.4),
         peak_share=0.22, half_batch=300),
     ArchitectureClass(
         "sequence_ranking", 0.18, ("user_sequence", "session_transformer", "generative_rank"),
-        params_m=(110, 0.5), reuse=(0.15, 0.3), activations_m=(1.2, 0.4), layers=(8, 0.4),
+        params_m=(110, 0.42), reuse=(0.14, 0.25), activations_m=(1.2, 0.4), layers=(8, 0.4),
         sequence=(64, 128, 256), embedding_params_m=(15000, 1.2),
-        batch=(2048, 0.6), trainers=(4, 0.65), reader_rate=(500, 0.4),
+        batch=(2048, 0.6), trainers=(4, 0.82), reader_rate=(500, 0.4),
         peak_share=0.32, half_batch=100),
     ArchitectureClass(
         "retrieval", 0.17, ("two_tower", "candidate_gen", "graph_retrieval"),
-        params_m=(80, 0.5), reuse=(8, 0.35), activations_m=(0.06, 0.4), layers=(8, 0.4),
+        params_m=(80, 0.45), reuse=(8, 0.3), activations_m=(0.06, 0.4), layers=(8, 0.4),
         sequence=(), embedding_params_m=(12000, 1.3),
-        batch=(8192, 0.6), trainers=(3, 0.65), reader_rate=(1100, 0.4),
+        batch=(8192, 0.6), trainers=(3, 0.82), reader_rate=(1100, 0.4),
         peak_share=0.20, half_batch=500),
     ArchitectureClass(
         "cnn", 0.04, ("image_cnn", "video_cnn", "detector"),
@@ -89,13 +89,13 @@ CLASSES: tuple[ArchitectureClass, ...] = (
         batch=(512, 0.6), trainers=(3, 0.65), reader_rate=(200, 0.4),
         peak_share=0.42, half_batch=6),
     ArchitectureClass(
-        "language_model", 0.015, ("decoder_lm", "encoder_lm", "code_lm", "dialogue_lm"),
+        "language_model", 0.013, ("decoder_lm", "encoder_lm", "code_lm", "dialogue_lm"),
         params_m=(1500, 1.4), reuse=(1.05, 0.05), activations_m=(450, 0.4), layers=(28, 0.3),
         sequence=(512, 1024, 2048, 4096), embedding_params_m=(120, 0.5),
         batch=(48, 0.7), trainers=(6, 0.9), reader_rate=(40, 0.4),
         peak_share=0.50, half_batch=0.4),
     ArchitectureClass(
-        "speech", 0.01, ("asr", "speaker_id", "tts"),
+        "speech", 0.008, ("asr", "speaker_id", "tts"),
         params_m=(120, 0.6), reuse=(1.0, 0.2), activations_m=(60, 0.4), layers=(18, 0.3),
         sequence=(400, 750, 1500), embedding_params_m=None,
         batch=(256, 0.5), trainers=(2, 0.7), reader_rate=(60, 0.4),

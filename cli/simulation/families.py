@@ -7,15 +7,17 @@ import numpy as np
 from cli.simulation.arrays import Bools, Floats, Ints, log_normal, pick, rounded, rows
 from cli.simulation.classes import CLASSES, LANGUAGE_MODEL, spread
 from cli.simulation.hardware import Hardware
-from cli.simulation.models import Models
+from cli.simulation.models import Models, evenly
 from cli.simulation.physics import fits_memory, step_time
 from cli.simulation.workload import BF16, FP8, FP16, FP32, Workload
 
-MIN_FITTING_TYPES = 3
-_ZIPF = 0.9
+MIN_FITTING_TYPES = 10
+MOST_HOSTS = 256
+_ZIPF, _FLAT = 0.9, 3.5  # popularity of the n-th family of a model type: (n + FLAT) ** -ZIPF
+_SWEEPING = 0.2  # share of families that are experiments with the model's size
+_BY_DEFAULT = 0.02  # share of families on the hosts and batch that their model type comes with
 _KNOWN = "p4d.24xlarge"
 _MOST_READERS = 256  # a host
-_MOST_HOSTS = 256
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class Families:
 
     `model` is the row in `Models`; `popularity` the weight among the families of one model
     type; `born` and `retired` bound the days, counted from the first, on which it is launched;
-    `flexibility` is the chance that a run changes hosts or batch; `noise` the standard
+    `flexibility` is the chance that a run changes hosts or batch; `sweep` the standard deviation
+    of the log size of its runs' models, 0 for a family that trains one; `noise` the standard
     deviation of a run's log throughput.
     """
 
@@ -33,12 +36,13 @@ class Families:
     born: Floats
     retired: Floats
     flexibility: Floats
+    sweep: Floats
     noise: Floats
 
 
 def count_families(days: int, per_day: int, model_types: int) -> int:
     """Families of a fleet: enough that most runs are repeats, and one in ten or so is not."""
-    return max(model_types, int(per_day * (0.7 + 0.05 * days)))
+    return max(model_types, int(per_day * (0.7 + 0.12 * days)))
 
 
 def draw_families(rng: np.random.Generator, models: Models, count: int, days: int) -> Families:
@@ -54,11 +58,12 @@ def draw_families(rng: np.random.Generator, models: Models, count: int, days: in
     born = np.where(born + life > 0, born, -born)
     return Families(
         model=model,
-        popularity=np.asarray((position + 1.0) ** -_ZIPF, dtype=np.float64),
+        popularity=np.asarray((position + _FLAT) ** -_ZIPF, dtype=np.float64),
         born=np.where(standing, -1.0, born),
         retired=np.where(standing, np.inf, born + life),
-        flexibility=rng.beta(0.6, 2.2, total),
-        noise=np.clip(rng.lognormal(np.log(0.04), 0.45, total), 0.012, 0.16),
+        flexibility=rng.beta(1.1, 0.8, total),
+        sweep=np.where(rng.random(total) < _SWEEPING, rng.uniform(0.1, 0.4, total), 0.0),
+        noise=np.clip(rng.lognormal(np.log(0.06), 0.8, total), 0.012, 0.4),
     )
 
 
@@ -68,10 +73,11 @@ def draw_workloads(
     """The usual run of every family, (F,), on as many hosts as it needs to fit somewhere."""
     of = rows(models, families.model)
     count = len(of.kind)
-    variant = np.where(rng.random(count) < 0.4, rng.lognormal(0, 0.35, count), 1.0)
-    hosts = _round_numbers(rng, log_normal(rng, *spread("trainers", of.kind)), step=1)
+    variant = np.where(rng.random(count) < 0.2, rng.lognormal(0, 0.25, count), 1.0)
     tensor, pipeline = _model_parallel(rng, of.params_m * variant, of.kind)
-    batch = _round_numbers(rng, log_normal(rng, *spread("batch", of.kind)), step=8)
+    default = rng.random(count) < _BY_DEFAULT
+    hosts = _launched_with(rng, "trainers", models.kind, families.model, default, step=1)
+    batch = _launched_with(rng, "batch", models.kind, families.model, default, step=8)
     work = Workload(
         kind=of.kind,
         gmacs=rounded(of.gmacs * variant),
@@ -80,7 +86,7 @@ def draw_workloads(
         activations_m=rounded(of.activations_m * variant**0.6),
         pooled_kb=np.asarray(of.tables * of.embedding_dim * 2e-3, dtype=np.float64),
         layers=of.layers.astype(np.float64),
-        trainers=np.minimum(hosts, _MOST_HOSTS),
+        trainers=np.minimum(hosts, MOST_HOSTS),
         readers=np.ones(count),
         batch=batch,
         tensor_parallel=tensor,
@@ -95,6 +101,20 @@ def draw_workloads(
         software=np.ones(count),
     )
     return _with_readers(rng, _grow_until_fitting(work, hardware), hardware)
+
+
+def _launched_with(
+    rng: np.random.Generator,
+    attribute: str,
+    kinds: Ints,
+    model: Ints,
+    default: Bools,
+    step: int,
+) -> Floats:
+    """Hosts or batch of every family (F,): the model type's, or the family's own."""
+    usual = _round_numbers(rng, evenly(rng, attribute, kinds), step)[model]
+    own = _round_numbers(rng, log_normal(rng, *spread(attribute, kinds[model])), step)
+    return np.where(default, usual, own)
 
 
 def _with_readers(rng: np.random.Generator, work: Workload, hardware: Hardware) -> Workload:
@@ -138,7 +158,7 @@ def _grow_until_fitting(work: Workload, hardware: Hardware) -> Workload:
             break
         work = replace(
             work,
-            trainers=np.where(stuck, np.minimum(work.trainers * 2, _MOST_HOSTS), work.trainers),
+            trainers=np.where(stuck, np.minimum(work.trainers * 2, MOST_HOSTS), work.trainers),
             batch=np.where(stuck, np.maximum(1, work.batch // 2), work.batch),
         )
     return work

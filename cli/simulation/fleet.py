@@ -1,6 +1,6 @@
 """The fleet as a whole, and the attempts of one of its days."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from cli.simulation.hidden import Hidden, draw_hidden
 from cli.simulation.models import Models, count_model_types, draw_models
 from cli.simulation.names import family_names, model_type_names, name_templates
 from cli.simulation.outcomes import Outcomes, draw_outcomes
-from cli.simulation.physics import fits_memory, step_time
+from cli.simulation.physics import step_time
 from cli.simulation.placement import NEWCOMER, draw_preferences
 from cli.simulation.settings import Settings, draw_settings
+from cli.simulation.variation import vary
 from cli.simulation.workload import Workload
 
 NETWORK_CLASSES = ("standard", "rail", "shared")
@@ -79,7 +80,7 @@ def draw_fleet(seed: int, days: int, per_day: int) -> Fleet:
         work=work,
         settings=settings,
         preferences=draw_preferences(rng, work, hardware),
-        hidden=draw_hidden(rng, len(names), hardware),
+        hidden=draw_hidden(rng, len(names), hardware, days),
         newcomer_day=days // 2,
     )
 
@@ -87,21 +88,27 @@ def draw_fleet(seed: int, days: int, per_day: int) -> Fleet:
 def draw_day(fleet: Fleet, rng: np.random.Generator, day: int, count: int) -> Day:
     """Draw the `count` attempts that complete on day number `day`."""
     family = _launched_families(fleet, rng, day, count)
-    work = _vary(rng, rows(fleet.work, family), fleet.families.flexibility[family])
-    network_class = pick(rng, (0.6, 0.25, 0.15), count)
-    sub_type = pick(rng, (0.2, 0.5, 0.3), count)
-
     weights = fleet.preferences[family]
     if day < fleet.newcomer_day:
         weights[:, fleet.hardware.index(NEWCOMER)] = 0.0
-    hardware = pick_rows(rng, weights)
+    work, fits = vary(
+        rng,
+        rows(fleet.work, family),
+        fleet.families.flexibility[family],
+        fleet.families.sweep[family],
+        fleet.hardware,
+        weights,
+    )
+    network_class = pick(rng, (0.6, 0.25, 0.15), count)
+    sub_type = pick(rng, (0.2, 0.5, 0.3), count)
+    hardware = pick_rows(rng, weights * fits)
 
     time = step_time(work, fleet.hardware, _NETWORK_FACTOR[network_class])
     device = time.device / fleet.hidden.speed(family, day, fleet.hardware)
     readers = time.readers / _READER_FACTOR[sub_type][:, None]
     step = (device**5 + readers**5) ** 0.2
     truth = (work.trainers * work.batch)[:, None] / step
-    truth[~fits_memory(work, fleet.hardware)] = np.nan
+    truth[~fits] = np.nan
 
     used = np.arange(count), hardware
     outcomes = draw_outcomes(
@@ -130,18 +137,3 @@ def _launched_families(fleet: Fleet, rng: np.random.Generator, day: int, count: 
     weight = families.popularity * alive
     of_type = np.bincount(families.model, weight)[families.model]
     return pick(rng, (fleet.models.share[families.model] * weight / of_type).tolist(), count)
-
-
-def _vary(rng: np.random.Generator, work: Workload, flexibility: Floats) -> Workload:
-    """Some runs use twice or half the hosts, or half the batch."""
-    count = len(flexibility)
-    chance = rng.random(count) / np.maximum(flexibility, 1e-9)
-    scale = np.select([chance < 0.35, chance < 0.7], [2.0, 0.5], 1.0)
-    trainers = np.maximum(1, np.floor(work.trainers * scale))
-    smaller = (chance > 0.6) & (chance < 0.9) & (work.batch >= 16)
-    return replace(
-        work,
-        trainers=trainers,
-        readers=np.maximum(1, np.round(work.readers * trainers / work.trainers)),
-        batch=np.where(smaller, work.batch // 2, work.batch),
-    )

@@ -8,7 +8,7 @@ from cli.simulation.arrays import Floats, Ints
 
 SECONDS_A_DAY = 86_400
 _SHORTEST_S, _LONGEST_S, _MEDIAN_S = 600, 2 * SECONDS_A_DAY, 10_000
-_STRAGGLERS, _MISSING, _ZERO = 0.015, 0.01, 0.005
+_STRAGGLERS, _MISSING, _ZERO = 0.02, 0.01, 0.005
 
 
 @dataclass(frozen=True)

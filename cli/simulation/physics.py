@@ -20,6 +20,7 @@ _STATE_BYTES = 16  # per dense parameter: weight, gradient, master copy, two mom
 _EMBEDDING_BYTES = 4.5  # per embedding parameter, with a row-wise moment
 _SHARDED_FROM_M = 1000  # from here on dense state is spread over all accelerators
 _USABLE_BANDWIDTH = 0.7
+_STORAGE_RATE = 3e6  # samples per second that one data set's storage delivers, to any readers
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ def step_time(work: Workload, hardware: Hardware, network_factor: Floats) -> Ste
     # Overlapping demands: the slowest decides, the others still cost a little.
     overlapped = (compute**3 + memory**3 + communication**3) ** (1 / 3)
     device = overlapped / column(work.software) + _latency(work, hardware)
-    readers = column(work.trainers * work.batch / (work.readers * work.reader_rate))
+    delivered = np.minimum(work.readers * work.reader_rate, _STORAGE_RATE)
+    readers = column(work.trainers * work.batch / delivered)
     return StepTime(device=device, readers=readers, compute=compute)
 
 

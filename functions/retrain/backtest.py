@@ -8,19 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from functions.retrain.comparators import COMPARATORS, PARTIAL, Night
-from functions.retrain.dataset import Attempts, Records, read_records
+from functions.retrain.ceiling import Noise
+from functions.retrain.comparators import COMPARATORS, PARTIAL
+from functions.retrain.dataset import Attempts
+from functions.retrain.differences import paired
 from functions.retrain.evaluation import evaluate, figures
+from functions.retrain.nights import Past, read_past
 from functions.retrain.settings import Settings
-from functions.retrain.training import enough, training_set, visible_before
-from functions.retrain.window import Window, evaluation_day
-from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats
-from leap_model.history import family_hashes, history_as_of
-from leap_model.reading import partition_days
 from leap_model.store import Store
-from leap_model.stored_catalogue import stored_catalogue
-from leap_model.times import start_of
 
 MODEL = "model"
 """The model of the settings, among the names of comparators."""
@@ -51,21 +47,12 @@ def backtest(
     TrainingError, StoreError, CatalogueError
         A night cannot be trained.
     """
-    catalogue = stored_catalogue(store)
-    days = partition_days(store)
-    first = plan.first
-    if first is None:
-        first = evaluation_day(date.max, days) - timedelta(days=plan.nights - 1)
-    dates = [first + timedelta(days=night) for night in range(plan.nights)]
-    start = Window.before(first, settings.window_days, ()).start
-    end = dates[-1] + timedelta(days=plan.horizon_days)
-    records = read_records(store, days, start, end, catalogue, settings.target)
+    past = read_past(store, settings, plan.nights, plan.first, plan.horizon_days)
     nights = []
-    for as_of in dates:
+    for as_of in past.dates:
         if watch is not None:
             watch(as_of.isoformat())
-        window = Window.before(as_of, settings.window_days, days)
-        nights.append(_night(records, window, catalogue, settings, plan))
+        nights.append(_night(past, as_of, settings, plan))
     every = {name: [night.figures[name] for night in nights] for name in (MODEL, *plan.compare)}
     own = _summary(every.pop(MODEL))
     return {
@@ -74,44 +61,43 @@ def backtest(
         **own,
         "comparators": {name: _summary(figures) for name, figures in every.items()},
         "covered": _covered(nights, plan.compare),
+        "differences": {
+            name: paired([n.differences[name] for n in nights if name in n.differences])
+            for name in plan.compare
+        },
     }
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
     """One night: every method's figures on what it answered, and on what each partial method
-    answered."""
+    answered. `differences` has how much more w20 a method has than the model on the attempts that
+    it answers, where there are any."""
 
     figures: Mapping[str, dict[str, Any]]
     covered: Mapping[str, dict[str, dict[str, Any]]]
+    differences: Mapping[str, float]
 
 
-def _night(
-    records: Records, window: Window, catalogue: Catalogue, settings: Settings, plan: Plan
-) -> _Judged:
-    as_of = window.end
-    end = as_of + timedelta(days=plan.horizon_days)
-    training = enough(records.attempts_between(window.start, as_of).usable(), window, settings)
-    known = records.outcomes_before(start_of(as_of))
-    rows = training_set(training, known, catalogue, settings.target)
-
-    later = records.unseen_between(as_of, end).usable()
-    visible = records.outcomes_before(start_of(end)) if plan.online_history else known
-    before = visible_before(later.jobs, None if plan.online_history else start_of(as_of))
-    families = family_hashes(later.jobs.family)
-    history = history_as_of(visible, families, before)
-    night = Night(training, rows, visible, catalogue, settings, later, families, before, history)
-    own = night.predicted_by(settings.estimator, rows, history)
+def _night(past: Past, as_of: date, settings: Settings, plan: Plan) -> _Judged:
+    night = past.night(as_of, settings, online_history=plan.online_history)
+    own = night.predicted_by(settings.estimator, night.rows)
     predicted = {MODEL: own} | {name: COMPARATORS[name](night, own) for name in plan.compare}
+    later = night.jobs
+    end = as_of + timedelta(days=plan.horizon_days)
     header = {
         "as_of": as_of.isoformat(),
-        "rows": len(training),
+        "rows": len(night.training),
         "from": as_of.isoformat(),
         "to": (end - timedelta(days=1)).isoformat(),
     }
-    cold = history.runs == 0
+    cold = night.history.runs == 0
+    noise = night.noise()
     return _Judged(
-        {name: header | _evaluated(later, values, cold) for name, values in predicted.items()},
+        {
+            name: header | _evaluated(later, values, cold, noise)
+            for name, values in predicted.items()
+        },
         {
             partial: {
                 name: {"as_of": header["as_of"], **_on(later, values, ~np.isnan(answers))}
@@ -120,14 +106,32 @@ def _night(
             for partial, answers in predicted.items()
             if partial in PARTIAL
         },
+        {
+            name: _more(later, predicted[name], own)
+            for name in plan.compare
+            if not np.isnan(predicted[name]).all()
+        },
     )
 
 
-def _evaluated(later: Attempts, predicted: Floats, cold: NDArray[np.bool_]) -> dict[str, Any]:
+def _more(later: Attempts, predicted: Floats, own: Floats) -> float:
+    """How much greater the share within ±20 % is than the model's, on what a method answers."""
+    answered = ~np.isnan(predicted)
+    measured = later.measured[answered]
+    theirs, ours = (
+        float(np.mean(np.abs(values[answered] / measured - 1) <= 0.20))
+        for values in (predicted, own)
+    )
+    return theirs - ours
+
+
+def _evaluated(
+    later: Attempts, predicted: Floats, cold: NDArray[np.bool_], noise: Noise | None
+) -> dict[str, Any]:
     """The figures on the attempts that the method has an answer for, and their share."""
     answered = np.flatnonzero(~np.isnan(predicted))
     return {
-        **evaluate(later.take(answered), predicted[answered], cold[answered]),
+        **evaluate(later.take(answered), predicted[answered], cold[answered], noise),
         "coverage": len(answered) / len(later) if len(later) else None,
     }
 

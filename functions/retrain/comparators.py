@@ -1,48 +1,16 @@
 """What a model is compared with, on the same nights and the same attempts."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from functions.retrain.dataset import Attempts
-from functions.retrain.learning.estimator import Estimator, TrainingSet
+from functions.retrain.ladder import LADDER, Rung, climbed
 from functions.retrain.learning.presets import ESTIMATORS
-from functions.retrain.settings import Settings
-from functions.retrain.training import training_set
-from leap_model.catalogue import Catalogue
+from functions.retrain.nights import Night
 from leap_model.columns import Floats, Ints
-from leap_model.features import raw_columns
-from leap_model.history import Hashes, History, Outcomes, no_history
-
-
-@dataclass(frozen=True, slots=True)
-class Night:
-    """What a method may look at: the night's training rows and outcomes, and the jobs.
-
-    With online history `outcomes` reach past the night; `before` says how far for each job.
-    """
-
-    training: Attempts
-    rows: TrainingSet
-    """The same attempts as features."""
-    outcomes: Outcomes
-    catalogue: Catalogue
-    settings: Settings
-    jobs: Attempts
-    families: Hashes
-    before: Ints
-    """(n,) each job sees only attempts that completed before this moment."""
-    history: History
-
-    def predicted_by(self, estimator: Estimator, rows: TrainingSet, history: History) -> Floats:
-        """(n,) what an estimator, fitted on the training rows, says of the jobs."""
-        model = estimator.fit(rows, self.settings.seed, self.settings.processes).model
-        raw = raw_columns(self.jobs.jobs, history, self.catalogue)
-        matrix = rows.schema.encode(raw, len(self.jobs))
-        return self.settings.target.of_log(model.predict(matrix))
-
+from leap_model.history import Hashes, Outcomes
 
 Comparator: TypeAlias = Callable[[Night, Floats], Floats]
 """From a night and the model's own predictions to (n,) predictions, NaN for no answer."""
@@ -50,10 +18,7 @@ Comparator: TypeAlias = Callable[[Night, Floats], Floats]
 
 def without_history(night: Night, model: Floats) -> Floats:
     """The same estimator on the same rows, without the history columns."""
-    rows = training_set(
-        night.training, night.outcomes, night.catalogue, night.settings.target, with_history=False
-    )
-    return night.predicted_by(night.settings.estimator, rows, no_history(len(night.jobs)))
+    return climbed(night, Rung(night.settings.estimator, ("history",)))
 
 
 def family_median(night: Night, model: Floats) -> Floats:
@@ -105,13 +70,18 @@ def _estimated(name: str) -> Comparator:
     def comparator(night: Night, model: Floats) -> Floats:
         if ESTIMATORS[name].settings() == night.settings.estimator.settings():
             return model
-        return night.predicted_by(ESTIMATORS[name], night.rows, night.history)
+        return night.predicted_by(ESTIMATORS[name], night.rows)
 
     return comparator
 
 
+def _rung(name: str) -> Comparator:
+    return lambda night, model: climbed(night, LADDER[name])
+
+
 COMPARATORS: Mapping[str, Comparator] = {
     **{name: _estimated(name) for name in ESTIMATORS},
+    **{name: _rung(name) for name in LADDER},
     "without-history": without_history,
     "family-median": family_median,
     "family-median-else-model": family_median_else_model,

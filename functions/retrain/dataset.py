@@ -114,16 +114,23 @@ class Records:
 
         An attempt that completed before `start` and again afterwards was in both.
         """
-        rows = self._rows_between(start, end, end)
-        everything = pa.concat_tables([self.older, self.light])
-        seen = _completed(everything, None, start_of(start))["attempt_id"].combine_chunks()
-        fresh = pc.invert(pc.is_in(rows["attempt_id"], value_set=seen))
-        return self.attempts.take(rows.filter(fresh)["row"].to_numpy())
+        return self.attempts.take(self._unseen(start, end)["row"].to_numpy())
+
+    def unseen_ids_between(self, start: date, end: date) -> tuple[str, ...]:
+        """The attempt ids of `unseen_between`, in its order: nothing that an estimator is shown."""
+        return tuple(self._unseen(start, end)["attempt_id"].to_pylist())
 
     def per_day(self) -> Mapping[date, int]:
         """Records by the day that they completed on, of the days that train and evaluate."""
         days, counts = np.unique(times_of(self.light["completed_at"]) // DAY_US, return_counts=True)
         return {day_of(int(day) * DAY_US): int(n) for day, n in zip(days, counts, strict=True)}
+
+    def _unseen(self, start: date, end: date) -> pa.Table:
+        rows = self._rows_between(start, end, end)
+        everything = pa.concat_tables([self.older, self.light])
+        seen = _completed(everything, None, start_of(start))["attempt_id"].combine_chunks()
+        fresh = pc.invert(pc.is_in(rows["attempt_id"], value_set=seen))
+        return rows.filter(fresh)
 
     def _rows_between(self, start: date, end: date, known_before: date) -> pa.Table:
         """Identity and `row` of each attempt that completed in a span and not again."""

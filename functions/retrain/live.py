@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from functions.retrain.ceiling import Noise
 from functions.retrain.dataset import Attempts
 from functions.retrain.evaluation import evaluate
 from functions.retrain.training import history_at_launch
@@ -44,6 +45,7 @@ def score_live(
     day: date,
     held_out: Attempts,
     outcomes: Outcomes,
+    noise: Noise | None = None,
 ) -> Live | None:
     """The live model's figures on a day's attempts; None where nothing is pointed at.
 
@@ -58,6 +60,8 @@ def score_live(
     outcomes : Outcomes
         What history is made of; the model is shown no more of it than the snapshot it serves
         with, and nothing from the evaluation day on.
+    noise : Noise, optional
+        What repeats say of the best w20 there can be.
     """
     if pointer is None:
         return None
@@ -70,7 +74,7 @@ def score_live(
     if reason is None:
         latest = start_of(min(day, date.fromisoformat(pointer.as_of)))
         shown = {"from": day.isoformat(), "to": day.isoformat()}
-        evaluation = shown | _score(artifact, held_out, outcomes, latest)
+        evaluation = shown | _score(artifact, held_out, outcomes, latest, noise)
     return Live(pointer.version, pointer.as_of, evaluation, reason)
 
 
@@ -88,10 +92,14 @@ def _unfit(artifact: Artifact, target: Target, day: date) -> str | None:
 
 
 def _score(
-    artifact: Artifact, held_out: Attempts, outcomes: Outcomes, latest: int
+    artifact: Artifact,
+    held_out: Attempts,
+    outcomes: Outcomes,
+    latest: int,
+    noise: Noise | None,
 ) -> dict[str, Any]:
     history = history_at_launch(held_out.jobs, outcomes, latest)
     catalogue: Catalogue = artifact.catalogue
     parts = (artifact.target, artifact.model, artifact.schema)
     predicted = predict(*parts, held_out.jobs, history, catalogue)
-    return evaluate(held_out, predicted, cold=history.runs == 0)
+    return evaluate(held_out, predicted, history.runs == 0, noise)

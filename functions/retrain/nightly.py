@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from functions.retrain.ceiling import Noise, noise_of
 from functions.retrain.dataset import Attempts, Records, read_records
 from functions.retrain.evaluation import evaluate
 from functions.retrain.live import score_live
@@ -77,10 +78,13 @@ def retrain(
         trained = train(usable, outcomes, catalogue, settings)
     with stages("evaluate"):
         shown = {"from": day.isoformat(), "to": day.isoformat()}
-        evaluation = shown | score(trained, held_out, outcomes, catalogue, latest=start_of(day))
+        noise = noise_of(usable)
+        evaluation = shown | score(
+            trained, held_out, outcomes, catalogue, latest=start_of(day), noise=noise
+        )
     with stages("score live"):
         current, _ = read_pointer(store, stage, target.name)
-        live = score_live(store, current, target, day, held_out, outcomes)
+        live = score_live(store, current, target, day, held_out, outcomes, noise)
     with stages("publish"):
         packed = pack(_artifact(trained, outcomes, catalogue, as_of, window, settings))
         uri = f"models/{target.name}/{packed.version}"
@@ -114,12 +118,17 @@ def retrain(
 
 
 def score(
-    trained: Trained, attempts: Attempts, outcomes: Outcomes, catalogue: Catalogue, latest: int
+    trained: Trained,
+    attempts: Attempts,
+    outcomes: Outcomes,
+    catalogue: Catalogue,
+    latest: int,
+    noise: Noise | None = None,
 ) -> dict[str, Any]:
     """The model's figures on attempts with usable measurements, with history up to `latest`."""
     history = history_at_launch(attempts.jobs, outcomes, latest)
     predicted = trained.predict(attempts.jobs, history, catalogue)
-    return evaluate(attempts, predicted, cold=history.runs == 0)
+    return evaluate(attempts, predicted, history.runs == 0, noise)
 
 
 def _read(

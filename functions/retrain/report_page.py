@@ -40,6 +40,7 @@ def render_report(metrics: Mapping[str, Any]) -> str:
         ("within 20 %, by accelerator-hours", evaluation["w20_by_gpu_hours"]),
         ("within 20 %, families that never ran before", evaluation["cold"]["w20"]),
         ("within 20 %, families that ran before", evaluation["warm"]["w20"]),
+        ("the most that any model could have within 20 %", evaluation["noise_ceiling_w20"]),
     ]
     error = f"median error {_percent(evaluation['mdape'])}"
     body = [
@@ -49,6 +50,8 @@ def render_report(metrics: Mapping[str, Any]) -> str:
         _table((), [(name, _meter(value)) for name, value in accuracy]),
         *_groups("hardware type", evaluation["by_hardware"]),
         *_groups("model type", evaluation["by_model_type"]),
+        *_groups("commonness of the model type", evaluation["by_model_rank"]),
+        *_groups("power of ten of what was measured", evaluation["by_decade"]),
         *_cascade(metrics["learning"]),
         *_notes(metrics),
     ]

@@ -1,7 +1,7 @@
 """From attempts to a trained model, and from a model to predictions, over the same features."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,9 +10,10 @@ from functions.retrain.learning.estimator import Fitted, TrainingSet
 from functions.retrain.settings import Settings
 from functions.retrain.window import Window
 from leap_model.catalogue import Catalogue
-from leap_model.columns import Floats, Ints, Jobs
+from leap_model.columns import Floats, Ints, Jobs, Objects
 from leap_model.errors import TrainingError
 from leap_model.features import Schema, raw_columns
+from leap_model.features.raw import Raw
 from leap_model.features.schema import fit_schema
 from leap_model.history import History, Outcomes, cutoffs, family_hashes, history_as_of
 from leap_model.limits import DAY_US
@@ -60,16 +61,30 @@ def training_set(
     catalogue: Catalogue,
     target: Target,
     *,
-    with_history: bool = True,
+    without: Collection[str] = (),
 ) -> TrainingSet:
-    """The features of attempts that all have a usable measurement, as each launch knew them."""
+    """The features of attempts that all have a usable measurement, as each launch knew them.
+
+    `without` names sources whose columns are left out, as `columns_without` has them.
+    """
     history = history_at_launch(attempts.jobs, outcomes)
-    raw = raw_columns(attempts.jobs, history, catalogue)
-    if not with_history:
-        raw = {name: values for name, values in raw.items() if not name.startswith("history.")}
+    raw = columns_without(without, attempts.jobs, history, catalogue)
     schema = fit_schema(raw, attempts.jobs)
     matrix = schema.encode(raw, len(attempts))
     return TrainingSet(matrix, np.log(attempts.measured), schema, target.scale)
+
+
+def columns_without(
+    sources: Collection[str], jobs: Jobs, history: History, catalogue: Catalogue
+) -> Raw:
+    """Every column but those of some sources: the part of a name before its first dot.
+
+    Without `architecture` the ratios that need it are missing as well.
+    """
+    if "architecture" in sources:
+        jobs = replace(jobs, architecture=Objects(len(jobs), {}))
+    raw = raw_columns(jobs, history, catalogue)
+    return {name: values for name, values in raw.items() if name.partition(".")[0] not in sources}
 
 
 def train(

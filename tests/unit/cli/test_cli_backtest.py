@@ -47,9 +47,9 @@ def _tables(text: str) -> dict[str, dict[str, list[str]]]:
     rows: dict[str, list[str]] = {}
     for line in text.splitlines():
         name, *cells = line.replace(" %", "%").replace(" – ", "–").split() or [""]
-        if name in ("throughput,", "Of"):
+        if name in ("throughput,", "Of") or line.startswith("w20 less"):
             rows = tables.setdefault(line.strip(), {})
-        elif cells and name not in ("w10", "─" * len(name)):
+        elif cells and name not in ("w10", "points", "the", "─" * len(name)):
             rows[name] = cells
     return tables
 
@@ -60,7 +60,10 @@ def test_the_main_table_is_followed_by_one_for_each_partial_comparator(past: Loc
         "throughput, median of 2 nights",
         "Of the attempts that lookup-table answers",
         "Of the attempts that family-median answers",
+        "w20 less that of single",
     ]
+    apart = tables.pop("w20 less that of single")
+    assert list(apart) == ALL.split(",")
     for rows in tables.values():
         assert list(rows) == ["single", *ALL.split(",")]
 
@@ -78,7 +81,7 @@ def test_a_row_tells_medians_range_attempts_and_coverage(past: LocalStore) -> No
     options = ("--compare", "lookup-table")
     result = _backtest(past, *options)
     text = succeeded("backtest", "--store", past, "--nights", 2, *options)
-    everywhere, covered = _tables(text).values()
+    everywhere, covered, apart = _tables(text).values()
     entry = result["comparators"]["lookup-table"]
     median, nights = entry["median"], entry["nights"]
     low, high = sorted(night["w20"] for night in nights)
@@ -94,6 +97,9 @@ def test_a_row_tells_medians_range_attempts_and_coverage(past: LocalStore) -> No
     assert everywhere["single"][-2:] == ["64", "100.0%"]
     assert covered["lookup-table"] == [*figures, str(attempts)]
     assert covered["single"][-1] == str(attempts)
+    told = result["differences"]["lookup-table"]
+    mean, low, high = (f"{told[name] * 100:+.1f}" for name in ("mean", "low", "high"))
+    assert apart["lookup-table"] == [mean, low, "to", high, "2"]
 
 
 def test_the_document_holds_what_the_contract_names(past: LocalStore) -> None:
@@ -106,6 +112,40 @@ def test_the_document_holds_what_the_contract_names(past: LocalStore) -> None:
         assert len(entry["nights"]) == 2
         assert entry["median"].keys() == {"w5", "w10", "w15", "w20", "mdape", "ratio"}
     assert result["covered"].keys() == {"lookup-table", "family-median"}
+    for name, entry in result["differences"].items():
+        assert entry.keys() == {"nights", "mean", "low", "high"}
+        if result["comparators"][name]["nights"][0]["coverage"] == 1:
+            theirs = [night["w20"] for night in result["comparators"][name]["nights"]]
+            own = [night["w20"] for night in result["nights"]]
+            assert entry["mean"] == pytest.approx(sum(theirs) / 2 - sum(own) / 2)
+
+
+def test_a_difference_is_of_what_the_method_answers(past: LocalStore) -> None:
+    result = _backtest(past, "--compare", "lookup-table")
+    covered = result["covered"]["lookup-table"]
+    by_night = [
+        theirs["w20"] - own["w20"]
+        for theirs, own in zip(
+            covered["lookup-table"]["nights"], covered["model"]["nights"], strict=True
+        )
+    ]
+    assert result["differences"]["lookup-table"]["mean"] == pytest.approx(sum(by_night) / 2)
+
+
+def test_the_ceiling_is_said_where_attempts_repeat_each_other(store: LocalStore) -> None:
+    shape = {"hardware_type": "fast-8", "num_trainers": 1, "batch_size": 32, "config": {}}
+    runs = [
+        entry | shape | {"job_family": f"family {at % 40}", "throughput": 100.0 + at % 40}
+        for at, entry in enumerate(fleet(320))
+    ]
+    filled(store.root, runs)
+    text = succeeded("backtest", "--store", store, "--nights", 1)
+    assert "could have within 20 %: 100.0 %" in text
+
+
+def test_the_ceiling_is_unknown_where_they_do_not(past: LocalStore) -> None:
+    text = succeeded("backtest", "--store", past, "--nights", 1)
+    assert "could have within 20 %: unknown, too few attempts repeat each other" in text
 
 
 def test_nights_without_attempts_are_dashes_in_every_table(past: LocalStore) -> None:
@@ -118,6 +158,7 @@ def test_nights_without_attempts_are_dashes_in_every_table(past: LocalStore) -> 
         "Of the attempts that family-median answers": dict.fromkeys(
             ("single", "family-median"), ["–"] * 5 + ["0"]
         ),
+        "w20 less that of single": {"family-median": ["–", "–", "0"]},
     }
 
 
@@ -164,7 +205,10 @@ def test_an_estimator_with_other_constants_has_a_row_beside_that_of_its_name(
 ) -> None:
     options = ("--nights", 2, "--set", "trees=40", "--compare", "single,family-median")
     text = succeeded("backtest", "--store", past, *options).replace("as set", "as-set")
-    for rows in _tables(text.replace("single as-set", "single-as-set")).values():
+    tables = _tables(text.replace("single as-set", "single-as-set"))
+    apart = tables.popitem()[1]
+    assert list(apart) == ["single", "family-median"]
+    for rows in tables.values():
         assert list(rows) == ["single-as-set", "single", "family-median"]
         assert rows["single-as-set"] != rows["single"]
 

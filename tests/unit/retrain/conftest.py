@@ -1,10 +1,12 @@
 """A store of ten days, and estimators of a size for tests."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from functions.retrain import comparators
+from functions.retrain.ladder import LADDER
 from functions.retrain.learning.estimator import Fitted, TrainingSet
 from functions.retrain.learning.single import Single
 from leap_model.store import LocalStore
@@ -26,6 +28,8 @@ def full(store: LocalStore, attempts: list[dict[str, Any]]) -> LocalStore:
 def small_estimators(monkeypatch: pytest.MonkeyPatch) -> None:
     """Estimators of every kind, of a size for tests."""
     monkeypatch.setattr(comparators, "ESTIMATORS", ESTIMATORS)
+    rungs = {name: replace(rung, estimator=ESTIMATORS["plain"]) for name, rung in LADDER.items()}
+    monkeypatch.setattr(comparators, "LADDER", rungs)
 
 
 @pytest.fixture

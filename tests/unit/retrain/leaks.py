@@ -137,13 +137,13 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Seen]]:
         nights[-1].fitted.append(rows)
         return honest[type(own)](own, rows, seed, processes)
 
-    def judging(attempts: Attempts, predicted: Floats, cold: Any) -> Any:
+    def judging(attempts: Attempts, predicted: Floats, cold: Any, noise: Any = None) -> Any:
         nights[-1].judged.append(attempts.measured)
-        return evaluate(attempts, predicted, cold)
+        return evaluate(attempts, predicted, cold, noise)
 
-    def judging_live(attempts: Attempts, predicted: Floats, cold: Any) -> Any:
+    def judging_live(attempts: Attempts, predicted: Floats, cold: Any, noise: Any = None) -> Any:
         nights[-1].live.append(attempts.measured)
-        return evaluate(attempts, predicted, cold)
+        return evaluate(attempts, predicted, cold, noise)
 
     def judging_part(measured: Floats, predicted: Floats) -> Any:
         nights[-1].judged.append(measured)

@@ -227,7 +227,15 @@ def compared(past: LocalStore) -> dict[str, Any]:
 
 
 def test_every_key_of_the_contract_is_there(compared: dict[str, Any]) -> None:
-    assert compared.keys() == {"target", "estimator", "nights", "median", "comparators", "covered"}
+    assert compared.keys() == {
+        "target",
+        "estimator",
+        "nights",
+        "median",
+        "comparators",
+        "covered",
+        "differences",
+    }
     assert compared["comparators"].keys() == set(EVERY)
     assert compared["covered"].keys() == set(PARTIAL)
     for entry in (compared, *compared["comparators"].values()):

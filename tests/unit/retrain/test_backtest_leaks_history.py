@@ -11,8 +11,9 @@ import pytest
 
 from functions.retrain import training
 from functions.retrain.backtest import Plan, backtest
-from functions.retrain.comparators import COMPARATORS, Night
+from functions.retrain.comparators import COMPARATORS
 from functions.retrain.learning.estimator import TrainingSet
+from functions.retrain.nights import Night
 from leap_model.columns import Floats, Ints
 from leap_model.history import History
 from leap_model.limits import DAY_US

@@ -11,10 +11,11 @@ import pytest
 
 from functions.retrain import comparators
 from functions.retrain.backtest import Plan, backtest
-from functions.retrain.comparators import COMPARATORS, PARTIAL, Comparator, Night
+from functions.retrain.comparators import COMPARATORS, PARTIAL, Comparator
 from functions.retrain.learning.cascade import Cascade
 from functions.retrain.learning.estimator import TrainingSet
 from functions.retrain.learning.single import Single
+from functions.retrain.nights import Night
 from leap_model.columns import Floats
 from leap_model.store import LocalStore
 from leap_model.targets import TARGETS

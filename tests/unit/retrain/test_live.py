@@ -178,7 +178,7 @@ def scored(store: LocalStore, attempts: Attempts, monkeypatch: pytest.MonkeyPatc
     """Runs a night over attempts of which some are poisoned, after a live model of clean ones."""
     seen: list[Any] = []
 
-    def watching(held_out: Any, predicted: Any, cold: Any) -> dict[str, Any]:
+    def watching(held_out: Any, predicted: Any, cold: Any, noise: Any = None) -> dict[str, Any]:
         seen.append(predicted)
         return evaluate(held_out, predicted, cold)
 

@@ -68,6 +68,8 @@ def test_unknown_figures_are_said_to_be_unknown(metrics: Any) -> None:
         "warm": {"attempts": 0, "w20": None},
         "by_hardware": {},
         "by_model_type": {},
+        "by_model_rank": {},
+        "by_decade": {},
     }
     page = _Page(
         render_report(metrics | {"evaluation": evaluation, "pointed": False, "reason": "x"})

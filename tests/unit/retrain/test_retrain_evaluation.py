@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from functions.retrain.comparators import COMPARATORS, family_medians
-from functions.retrain.evaluation import evaluate, figures
+from functions.retrain.evaluation import by_decade, by_model_rank, evaluate, figures
 from leap_model.columns import Labels
 from leap_model.history import Outcomes, family_hashes
 from leap_model.store import LocalStore
@@ -140,5 +140,37 @@ def test_family_medians_of_no_jobs_or_no_outcomes() -> None:
 def test_the_comparators_are_the_documented_ones() -> None:
     assert set(COMPARATORS) == {
         *("single", "plain", "cascade", "cascade-published", "without-history"),
+        *("plain-job", "plain-history", "plain-ratios", "plain-deep"),
         *("family-median", "family-median-else-model", "lookup-table"),
     }
+
+
+def test_shares_by_decade_and_by_rank_of_the_model_type() -> None:
+    measured = np.array([0.5, 1.0, 9.99, 10.0, 1_000.0, 1_234.0, 9_999.0])
+    within = np.array([True, True, False, True, True, False, True])
+    assert by_decade(measured, within) == {
+        "1e-1": {"attempts": 1, "w20": 1.0},
+        "1e0": {"attempts": 2, "w20": 0.5},
+        "1e1": {"attempts": 1, "w20": 1.0},
+        "1e3": {"attempts": 3, "w20": pytest.approx(2 / 3)},
+    }
+    assert by_decade(np.zeros(0), np.zeros(0, bool)) == {}
+
+
+def test_model_types_are_ranked_by_their_attempts_then_by_name() -> None:
+    # 120 types: m000 has 121 attempts, m001 120, and so on; m118 and m119 have as many.
+    counts = [121 - at for at in range(119)] + [3]
+    names = [f"m{at:03}" for at, count in enumerate(counts) for _ in range(count)]
+    labels = Labels.of(reversed(names))
+    rank = {f"m{at:03}": at for at in range(120)}
+    hits = np.array([rank[labels.values[code]] in (18, 99, 100) for code in labels.codes])
+    result = by_model_rank(labels, hits)
+    parts = {"1-19": counts[:19], "20-100": counts[19:100], "101-": counts[100:]}
+    for name, of in parts.items():
+        assert result[name]["attempts"] == sum(of)
+    assert result["1-19"]["w20"] == pytest.approx(counts[18] / sum(counts[:19]))
+    assert result["20-100"]["w20"] == pytest.approx(counts[99] / sum(counts[19:100]))
+    assert result["101-"]["w20"] == pytest.approx(counts[100] / sum(counts[100:]))
+    few = by_model_rank(Labels.of(["a", "b"]), np.array([True, False]))
+    assert few["1-19"] == {"attempts": 2, "w20": 0.5}
+    assert few["20-100"] == few["101-"] == {"attempts": 0, "w20": None}
