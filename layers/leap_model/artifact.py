@@ -111,8 +111,16 @@ def pack(artifact: Artifact) -> Packed:
             },
         }
     )
-    digest = hashlib.sha256(manifest).hexdigest()
-    return Packed(files, manifest, f"{artifact.training['as_of']}-{digest[:12]}")
+    return Packed(files, manifest, f"{artifact.training['as_of']}-{_digits(manifest)}")
+
+
+def names(version: str, manifest: bytes) -> bool:
+    """Whether a version's name is one that its manifest earns."""
+    return version.endswith(f"-{_digits(manifest)}")
+
+
+def _digits(manifest: bytes) -> str:
+    return hashlib.sha256(manifest).hexdigest()[:12]
 
 
 def publish(store: Store, prefix: str, packed: Packed) -> None:
@@ -168,7 +176,7 @@ def load(folder: Path, manifest_sha256: str | None = None) -> Artifact:
         The first thing that is wrong, in one sentence.
     """
     try:
-        manifest = _verified(folder, manifest_sha256)
+        manifest = verified(folder, manifest_sha256)
         return _open(folder, manifest)
     except ArtifactError:
         raise
@@ -178,8 +186,14 @@ def load(folder: Path, manifest_sha256: str | None = None) -> Artifact:
         raise ArtifactError(f"the artifact is malformed: {fault!r}") from None
 
 
-def _verified(folder: Path, manifest_sha256: str | None) -> set[str]:
-    """The files of the manifest, each present and unaltered."""
+def verified(folder: Path, manifest_sha256: str | None = None) -> set[str]:
+    """The files of the manifest, each present and unaltered.
+
+    Raises
+    ------
+    Exception
+        An ArtifactError where they are not; others where the manifest is none.
+    """
     try:
         content = (folder / MANIFEST).read_bytes()
     except OSError:
