@@ -18,6 +18,7 @@ _COMMANDS = {
     "backtest": "cli.commands.backtest",
     "pointer": "cli.commands.pointer",
     "switches": "cli.commands.switches",
+    "doctor": "cli.commands.doctor",
 }
 
 

@@ -70,7 +70,6 @@ class Ingest(Construct):
             allow(
                 "sqs:ReceiveMessage",
                 "sqs:DeleteMessage",
-                "sqs:ChangeMessageVisibility",
                 "sqs:GetQueueAttributes",
                 on=[self.queue.queue_arn],
             ),

@@ -140,7 +140,7 @@ def _training(scope: Construct, settings: Settings, store: Store) -> list[iam.Po
     """What the run itself does: it alone writes models and moves pointers."""
     pointers = [
         f"pointers/{settings.stage}/{target}{part}"
-        for target in limits.TARGETS
+        for target in limits.TRAINED_TARGETS
         for part in (".json", ".moves/*")
     ]
     return [
@@ -154,5 +154,9 @@ def _training(scope: Construct, settings: Settings, store: Store) -> list[iam.Po
         ),
         allow("s3:PutObject", on=store.objects("models/*", "reports/*", *pointers)),
         allow("s3:GetObjectTagging", "s3:PutObjectTagging", on=store.objects("models/*")),
-        allow("ssm:GetParameter", "ssm:PutParameter", on=parameters(scope, *settings.pointers())),
+        allow(
+            "ssm:GetParameter",
+            "ssm:PutParameter",
+            on=parameters(scope, *settings.pointers(limits.TRAINED_TARGETS)),
+        ),
     ]

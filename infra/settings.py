@@ -1,7 +1,7 @@
 """Every name, limit, schedule and retention of a deployed stage, in one place."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -134,6 +134,6 @@ class Settings:
         """The parameter that says where the stage's store is."""
         return f"/leap/{self.stage}/store"
 
-    def pointers(self) -> tuple[str, ...]:
-        """The parameters that retrain writes and rankers follow."""
-        return tuple(f"/leap/{self.stage}/{target}/pointer" for target in TARGETS)
+    def pointers(self, targets: Sequence[str] = TARGETS) -> tuple[str, ...]:
+        """The parameters that rankers follow; retrain writes those of what it trains."""
+        return tuple(f"/leap/{self.stage}/{target}/pointer" for target in targets)

@@ -1,6 +1,7 @@
 """A nightly run of a deployed stage: the store is in S3, and a parameter follows the pointer."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from functions.retrain.environment import Environment
@@ -36,14 +37,20 @@ def run(
             estimator=environment.estimator,
             least_complete=environment.least_complete,
         )
-        metrics = retrain(
-            store,
-            environment.stage,
-            environment.as_of,
-            settings,
-            test_run=environment.test_run,
-            watch=watch,
-        )
+        try:
+            metrics = retrain(
+                store,
+                environment.stage,
+                environment.as_of,
+                settings,
+                test_run=environment.test_run,
+                watch=watch,
+            )
+        except BaseException:
+            # What failed after the pointer moved, such as the report, must not keep readers back.
+            with suppress(Exception):
+                follow_pointer(parameters, store, environment.stage, target.name)
+            raise
         follow_pointer(parameters, store, environment.stage, target.name)
         release_superseded(store, environment.stage, target.name)
         every.append(metrics)

@@ -35,6 +35,8 @@ from leap_model.targets import TARGETS, Target
 
 FORMAT_VERSION = 2
 _LONGEST_HEADER = 4_096
+_DIGITS = 12
+"""Of the manifest's digest, in a version's name."""
 _HISTORY = {
     "family": np.dtype("<u8"),
     "last": np.dtype("<f8"),
@@ -114,7 +116,12 @@ def pack(artifact: Artifact) -> Packed:
         }
     )
     digest = hashlib.sha256(manifest).hexdigest()
-    return Packed(files, manifest, f"{artifact.training['as_of']}-{digest[:12]}")
+    return Packed(files, manifest, f"{artifact.training['as_of']}-{digest[:_DIGITS]}")
+
+
+def earned_by(manifest_sha256: str, version: str) -> bool:
+    """Whether a version's name is one that a manifest of this digest earns."""
+    return version.endswith(f"-{manifest_sha256[:_DIGITS]}")
 
 
 def publish(store: Store, prefix: str, packed: Packed) -> None:

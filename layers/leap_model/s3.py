@@ -8,10 +8,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from leap_model.artifact import listed_files
+from leap_model.artifact import earned_by, listed_files
 from leap_model.aws import client, code_of, is_absent, is_to_be_tried_again, lost_a_race
 from leap_model.errors import ConflictError, LeapError, StoreError
-from leap_model.sealed import MANIFEST
+from leap_model.sealed import MANIFEST, SealedFolder
 from leap_model.store import checked_key
 
 _DOWNLOADS = 8
@@ -110,9 +110,11 @@ class S3Store:
         What the manifest lists is fetched and nothing else, so that no right to list is needed.
         Of a target's artifacts the cache keeps this one and the one before: a small disk must
         take any number of nights. Files that are still mapped live on until they are let go of.
+        Nothing is kept that is not what the version's name and manifest say: once S3 or the disk
+        is repaired, so is what is served.
         """
         place = self._cache / self.bucket / self._name(prefix)
-        if (place / MANIFEST).is_file():
+        if not _fault_of(place, prefix):
             return place
         manifest = self.read(f"{prefix}/{MANIFEST}")
         if manifest is None:
@@ -123,6 +125,9 @@ class S3Store:
         try:
             self._download_all(prefix, listed_files(manifest), fetched)
             (fetched / MANIFEST).write_bytes(manifest)
+            if fault := _fault_of(fetched, prefix):
+                raise StoreError(f"{prefix} is not kept: {fault}")
+            shutil.rmtree(place, ignore_errors=True)  # not sound, or it would have been given
             with suppress(OSError):  # another process had it first
                 fetched.rename(place)
         except OSError as fault:
@@ -132,33 +137,39 @@ class S3Store:
         return place
 
     def retain(self, prefix: str) -> None:
-        self._tag(prefix, [])
+        # Each file is looked at: what once let them expire may have ended half way.
+        self._mark(self._manifest_last(prefix)[::-1], superseded=False)
 
     def release(self, prefix: str) -> None:
-        self._tag(prefix, [{"Key": SUPERSEDED, "Value": "true"}])
+        *others, manifest = self._manifest_last(prefix) or [""]
+        # Marked last, as it is written last: with it all of them are.
+        if manifest and not self._is_superseded(manifest):
+            self._mark(others, superseded=True)
+            self._mark([manifest], superseded=True)
 
-    def _tag(self, prefix: str, tags: list[dict[str, str]]) -> None:
-        """Give every object below a prefix these tags, unless its manifest has them."""
+    def _manifest_last(self, prefix: str) -> list[str]:
+        return sorted(self.keys(prefix), key=lambda key: key.endswith(f"/{MANIFEST}"))
 
-        def tag(key: str) -> None:
-            place = {"Bucket": self.bucket, "Key": self._name(key)}
-            with _speaking(key, "tagged"):
-                if tags:
-                    self._s3.put_object_tagging(**place, Tagging={"TagSet": tags})
-                else:
-                    self._s3.delete_object_tagging(**place)
+    def _mark(self, keys: list[str], *, superseded: bool) -> None:
+        """Give every object the tag that lets it expire, or another value of it."""
+        # Another value rather than none: taking a tag off would be one more right to have.
+        tags = [{"Key": SUPERSEDED, "Value": "true" if superseded else "false"}]
 
-        keys = self.keys(prefix)
-        # The manifest last, as when it is written: while it differs the rest may.
-        keys.sort(key=lambda key: key.endswith(f"/{MANIFEST}"))
-        with _speaking(prefix, "tagged"):
-            known = keys and self._s3.get_object_tagging(
-                Bucket=self.bucket, Key=self._name(keys[-1])
-            )
-        if known and known["TagSet"] != tags:
-            with ThreadPoolExecutor(_DOWNLOADS) as pool:
-                list(pool.map(tag, keys[:-1]))
-            tag(keys[-1])
+        def mark(key: str) -> None:
+            if self._is_superseded(key) != superseded:
+                with _speaking(key, "tagged"):
+                    self._s3.put_object_tagging(**self._place(key), Tagging={"TagSet": tags})
+
+        with ThreadPoolExecutor(_DOWNLOADS) as pool:
+            list(pool.map(mark, keys))
+
+    def _is_superseded(self, key: str) -> bool:
+        with _speaking(key, "tagged"):
+            found = self._s3.get_object_tagging(**self._place(key))
+        return {"Key": SUPERSEDED, "Value": "true"} in found["TagSet"]
+
+    def _place(self, key: str) -> dict[str, str]:
+        return {"Bucket": self.bucket, "Key": self._name(key)}
 
     def _download_all(self, prefix: str, names: list[str], folder: Path) -> None:
         with ThreadPoolExecutor(_DOWNLOADS) as pool:
@@ -192,7 +203,7 @@ class S3Store:
         return self.prefix + checked_key(key)
 
     def _put(self, key: str, content: bytes, **condition: str) -> str:
-        place = {"Bucket": self.bucket, "Key": self._name(key)}
+        place = self._place(key)
         with _speaking(key, "written"):
             for again in range(_TRIES, -1, -1):
                 try:
@@ -211,6 +222,20 @@ class S3Store:
                 if is_absent(fault):
                     return None
                 raise
+
+
+def _fault_of(folder: Path, version: str) -> str:
+    """What is wrong with the files of an artifact of that name; empty where nothing is."""
+    try:
+        sealed = SealedFolder(folder)
+        if not earned_by(sealed.digest, version):
+            return "its manifest is that of another version"
+        if not sealed.was_whole():
+            sealed.check_all()
+            sealed.note_whole()
+        return ""
+    except Exception as fault:  # whatever a broken manifest leads to
+        return str(fault) or repr(fault)
 
 
 @contextmanager

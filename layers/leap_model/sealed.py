@@ -25,7 +25,7 @@ NOTE: Final = ".found-whole"
 
 
 class SealedFolder:
-    """The files of a manifest. `manifest` is its document.
+    """The files of a manifest. `manifest` is its document, `digest` its SHA-256 in hexadecimal.
 
     Raises
     ------
@@ -43,7 +43,7 @@ class SealedFolder:
             raise ArtifactError("the artifact's manifest is not the one that the pointer names")
         self.manifest: Mapping[str, Any] = json.loads(content)
         self._folder = folder
-        self._digest = digest
+        self.digest = digest
 
     def __contains__(self, name: str) -> bool:
         return name in self.manifest["files"]
@@ -109,7 +109,7 @@ class SealedFolder:
     def _note(self) -> dict[str, Any]:
         states = {name: self._path(name).stat() for name in self.manifest["files"]}
         return {
-            "manifest": self._digest,
+            "manifest": self.digest,
             "files": {
                 name: [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
                 for name, state in states.items()

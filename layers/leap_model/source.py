@@ -43,10 +43,12 @@ class Serving:
 class StageSource:
     """The models that a stage points at, cached for `cache_s` seconds.
 
-    When they are over, the next ranking looks again, in a thread of its own, and waits for that
-    at most `limits.REFRESH_WAIT_S`: enough for a pointer and switches, not for a download. What
-    takes longer goes on beside the rankings, which the last good version answers meanwhile. Only
-    where there is no model yet does a ranking wait for all of it.
+    When they are over, the next ranking looks at pointer and switches again, in a thread of its
+    own, and a version that is not here yet is loaded in another. It waits for both at most
+    `limits.REFRESH_WAIT_S`: enough for a pointer and switches, not for a download. What takes
+    longer goes on beside the rankings, which the last good version answers meanwhile, under
+    switches that are read as often as ever. Only where there is no model yet does a ranking wait
+    for all of it.
     A version that does not load leaves the last good one serving, and is tried again when the
     cache time is over; its failure is logged once.
     The stage `local` is a person's own folder: it has no switches unless they are asked for.
@@ -77,8 +79,10 @@ class StageSource:
         self._clock = clock
         self._lock = threading.Lock()
         self._looked_at: float | None = None
-        self._looking: threading.Thread | None = None
+        self._looking = Aside("leap-look")
+        self._loading = {target: Aside(f"leap-load-{target}") for target in TARGETS}
         self._models: dict[str, Versioned | None] = dict.fromkeys(TARGETS)
+        self._wanted: dict[str, Pointer | None] = dict.fromkeys(TARGETS)
         self._switches = NOBODY
         self._faults = dict.fromkeys(("switches", *TARGETS), "")
 
@@ -90,47 +94,69 @@ class StageSource:
         ModelUnavailableError
             Nothing usable is, or ever was, pointed at.
         """
-        look = self._look()
-        if look is not None:
-            look.join(None if self._models["throughput"] is None else limits.REFRESH_WAIT_S)
+        patient = self._models["throughput"] is None
+        # What an earlier ranking did not wait for, this one does not either.
+        loads = [load for load in self._loading.values() if patient or not load.under_way]
+        if self._look(patient):
+            deadline = time.monotonic() + limits.REFRESH_WAIT_S
+            for part in (self._looking, *loads):
+                part.wait(None if patient else max(deadline - time.monotonic(), 0.0))
         throughput = self._models["throughput"]
         if throughput is None:
             raise ModelUnavailableError(self._faults["throughput"])
         return Serving(throughput, self._models["utilization"], self._switches)
 
-    def _look(self) -> threading.Thread | None:
-        """The look that is under way, or due now; the one before is never overtaken."""
+    def _look(self, patient: bool) -> bool:
+        """Look if it is time to; whether the ranking waits, which a patient one always does."""
         with self._lock:
             now = self._clock()
-            # A thread that a fork left behind in the parent counts as ended here.
-            under_way = self._looking is not None and self._looking.is_alive()
             due = self._looked_at is None or now - self._looked_at >= self._cache_s
-            if due and not under_way:
-                self._looked_at = now
-                self._looking = None
-                look = threading.Thread(target=self._refresh, name="leap-look", daemon=True)
-                try:
-                    look.start()
-                    self._looking = look
-                except RuntimeError as fault:  # the process has no thread to spare
-                    self._failed("throughput", fault)
-                return self._looking
-            return self._looking if self._models["throughput"] is None else None
+            if not due or self._looking.under_way:
+                return patient
+            self._looked_at = now
+            try:
+                self._looking.begin(self._refresh)
+            except RuntimeError as fault:  # the process has no thread to spare
+                self._failed("throughput", fault)
+            return True
 
     def _refresh(self) -> None:
-        # Apart, so that switching off works while a model does not load, and the other way round.
+        # Each apart, so that switching off works while a model does not load, and the other way
+        # round.
         with self._keeping("switches"):
             self._switches = self._read_switches()
+            self._faults["switches"] = ""
         for target in TARGETS:
             with self._keeping(target):
-                self._models[target] = self._read_model(target)
+                self._point(target)
+
+    def _point(self, target: str) -> None:
+        """Take up what the pointer names, unless it serves or is on its way."""
+        pointer = self._pointer_of(target)
+        if pointer is None and target == "throughput":
+            raise ModelUnavailableError(f"the stage {self._stage} points at no model")
+        self._wanted[target] = pointer
+        current = self._models[target]
+        if pointer is None or (current is not None and current.version == pointer.version):
+            self._models[target] = None if pointer is None else current
+            self._faults[target] = ""
+        elif not self._loading[target].under_way:
+            self._loading[target].begin(lambda: self._load(target, pointer))
+
+    def _load(self, target: str, pointer: Pointer) -> None:
+        with self._keeping(target):
+            artifact = load(self._store.folder(pointer.uri), pointer.manifest_sha256)
+            if artifact.target.name != target:
+                raise ModelUnavailableError(f"{pointer.version} predicts {artifact.target.name}")
+            if self._wanted[target] == pointer:  # it was not rolled back meanwhile
+                self._models[target] = Versioned(pointer.version, artifact)
+                self._faults[target] = ""
 
     @contextmanager
     def _keeping(self, part: str) -> Iterator[None]:
         """Whatever fails, what served last serves on: a launch must not wait for a repair."""
         try:
             yield
-            self._faults[part] = ""
         except Exception as fault:
             self._failed(part, fault)
 
@@ -140,21 +166,31 @@ class StageSource:
         self._faults[part] = str(fault)
         self.failures += part in TARGETS
 
-    def _read_model(self, target: str) -> Versioned | None:
-        pointer = self._pointer_of(target)
-        if pointer is None and target == "throughput":
-            raise ModelUnavailableError(f"the stage {self._stage} points at no model")
-        if pointer is None:
-            return None
-        current = self._models[target]
-        if current is not None and current.version == pointer.version:
-            return current
-        artifact = load(self._store.folder(pointer.uri), pointer.manifest_sha256)
-        if artifact.target.name != target:
-            raise ModelUnavailableError(f"{pointer.version} predicts {artifact.target.name}")
-        return Versioned(pointer.version, artifact)
-
     def _read_switches(self) -> Switches:
         if not self._switched:
             return EVERYONE
         return parse_switches(self._store.read(switches_key(self._stage)))
+
+
+class Aside:
+    """One thing at a time that is done beside everything else."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._thread: threading.Thread | None = None
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it is being done. A thread that a fork left behind counts as ended."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def begin(self, what: Callable[[], None]) -> None:
+        """Do it in a thread that no process waits for; raises RuntimeError where there is none."""
+        thread = threading.Thread(target=what, name=self._name, daemon=True)
+        thread.start()
+        self._thread = thread
+
+    def wait(self, seconds: float | None) -> None:
+        """Until it is done, at most so long."""
+        if self._thread is not None:
+            self._thread.join(seconds)

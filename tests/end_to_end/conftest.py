@@ -21,6 +21,7 @@ from cli.local_aws.server import LocalAws, local_aws
 from cli.local_aws.tasks import TaskRunner
 from leap_model.s3 import S3Store
 from leap_model.switches import write_switches
+from tests.end_to_end.permissions import TABLE
 from tests.support import CATALOGUE, fleet
 from tests.unit.cli.commands import json_lines
 
@@ -33,6 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What became of the stage without each of its rights, as docs/permissions.md has it."""
+    if TABLE.rows:
+        terminalreporter.section("rights of the deployed stage, each taken away by itself")
+        for line in TABLE.lines():
+            terminalreporter.write_line(line)
 
 
 @dataclass(frozen=True)

@@ -8,25 +8,28 @@ import pytest
 from tests.infrastructure.templates import Template, listed
 
 STORE = "<StoreBucket.Arn>"
+TRAINED = "throughput"
+"""The target that the nightly run trains; rankers look for a model of the other one, too."""
 
 
 def pointers(stage: str) -> list[str]:
     """The objects that say where a stage's pointers are and were."""
-    targets = ("throughput", "utilization")
-    parts = (".json", ".moves/*")
-    return [f"{STORE}/pointers/{stage}/{target}{part}" for target in targets for part in parts]
+    return [f"{STORE}/pointers/{stage}/{TRAINED}{part}" for part in (".json", ".moves/*")]
 
 
-def parameters(stage: str) -> list[str]:
+def parameters(stage: str, *targets: str) -> list[str]:
     """The pointers that readers follow."""
     start = "arn:<AWS::Partition>:ssm:<AWS::Region>:<AWS::AccountId>:parameter"
-    return [f"{start}/leap/{stage}/{target}/pointer" for target in ("throughput", "utilization")]
+    return [f"{start}/leap/{stage}/{target}/pointer" for target in targets]
 
 
 def reading(stage: str) -> list[tuple[Any, ...]]:
     """What a ranker needs."""
     objects = [f"{STORE}/models/*", f"{STORE}/pointers/{stage}/switches.json"]
-    return [("s3:GetObject", objects), ("ssm:GetParameter", parameters(stage))]
+    return [
+        ("s3:GetObject", objects),
+        ("ssm:GetParameter", parameters(stage, TRAINED, "utilization")),
+    ]
 
 
 def log(group: str) -> tuple[Any, ...]:
@@ -45,7 +48,6 @@ def expected(stage: str) -> dict[str, list[tuple[Any, ...]]]:
                 [
                     "sqs:ReceiveMessage",
                     "sqs:DeleteMessage",
-                    "sqs:ChangeMessageVisibility",
                     "sqs:GetQueueAttributes",
                 ],
                 ["<IngestQueue.Arn>"],
@@ -72,7 +74,7 @@ def expected(stage: str) -> dict[str, list[tuple[Any, ...]]]:
             ),
             ("s3:PutObject", [f"{STORE}/models/*", f"{STORE}/reports/*", *pointers(stage)]),
             (["s3:GetObjectTagging", "s3:PutObjectTagging"], [f"{STORE}/models/*"]),
-            (["ssm:GetParameter", "ssm:PutParameter"], parameters(stage)),
+            (["ssm:GetParameter", "ssm:PutParameter"], parameters(stage, TRAINED)),
         ],
         "RetrainExecutionRole": [log("RetrainLog")],
         "RetrainScheduleRole": [

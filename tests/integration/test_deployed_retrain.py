@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -114,6 +115,21 @@ def test_a_run_that_ended_before_the_parameter_followed_is_made_good_by_the_next
     assert deployed_pointer(parameters, "prod", "throughput") == pointer
 
 
+@pytest.mark.parametrize("fault", [StoreError("the disk is full"), SystemExit(143)])
+def test_readers_follow_a_pointer_that_moved_whatever_fails_after_it(
+    bucket: S3Store, monkeypatch: pytest.MonkeyPatch, fault: BaseException
+) -> None:
+    def fail(*_: Any) -> None:
+        raise fault
+
+    monkeypatch.setattr("functions.retrain.nightly.write_reports", fail)
+    with pytest.raises(type(fault)):
+        run(night(13), bucket, Parameters())
+    pointer, _ = read_pointer(bucket, "prod", "throughput")
+    assert pointer is not None
+    assert deployed_pointer(Parameters(), "prod", "throughput") == pointer
+
+
 def test_an_older_night_that_ends_last_moves_nothing_back(bucket: S3Store) -> None:
     parameters = Parameters()
     run(night(13), bucket, parameters)
@@ -170,6 +186,21 @@ def test_versions_may_expire_but_for_the_live_one_and_the_one_before(bucket: S3S
     release_superseded(bucket, "prod", "throughput")
     assert _superseded(bucket, nights[1]) == {False}
     assert _superseded(bucket, nights[3]) == {False}
+
+
+@pytest.mark.parametrize("tagged", ["catalogue.json", "manifest.json", "training.json"])
+def test_what_a_run_that_ended_half_way_let_expire_is_kept_again(
+    bucket: S3Store, tagged: str
+) -> None:
+    (metrics,) = run(night(13), bucket, Parameters())
+    prefix = f"models/throughput/{metrics['version']}"
+    boto3.client("s3").put_object_tagging(
+        Bucket="fleet",
+        Key=f"leap/{prefix}/{tagged}",
+        Tagging={"TagSet": [{"Key": SUPERSEDED, "Value": "true"}]},
+    )
+    bucket.retain(prefix)
+    assert _superseded(bucket, metrics["version"]) == {False}
 
 
 def test_what_ssm_would_refuse_is_refused_here() -> None:

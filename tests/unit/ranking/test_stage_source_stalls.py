@@ -90,6 +90,22 @@ def test_a_download_under_way_is_not_begun_a_second_time(
     assert stalling.asked == ["v1", "v2"]
 
 
+def test_a_version_that_was_rolled_back_on_its_way_is_not_served(
+    stalling: Stalling, source: StageSource
+) -> None:
+    source.current()
+    _stall(stalling, "v2")
+    source.current()
+    stalling.version = "v1"
+    source.current()
+    stalling.arrived.set()
+    ends = time.monotonic() + 5 * WAIT_S
+    while time.monotonic() < ends:
+        assert source.current().throughput.version == "v1"
+    stalling.version = "v2"  # and comes again when it is pointed at again
+    _until(source, "v2")
+
+
 def test_only_the_first_call_after_the_cache_time_waits(
     stalling: Stalling, source: StageSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
