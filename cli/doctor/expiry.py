@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from cli.doctor.faults import LookError, code_in, is_denied, lacking
 from cli.doctor.report import Problem, Problems
-from leap_model.artifact import MANIFEST, listed_files
+from leap_model.artifact import listed_files
 from leap_model.pointer import Pointer
 from leap_model.s3 import SUPERSEDED, S3Store
+from leap_model.sealed import MANIFEST
 
 _AT_ONCE: Final = 8
 

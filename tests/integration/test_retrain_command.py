@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 import functions.retrain.__main__ as command
-from leap_model.artifact import MANIFEST, load
+from leap_model.artifact import load
 from leap_model.parameters import Parameters, deployed_pointer
 from leap_model.pointer import Pointer, read_pointer
 from leap_model.s3 import S3Store
+from leap_model.sealed import MANIFEST
 from tests.aws import account, copied, train_quickly
 from tests.support import filled, fleet
 
