@@ -1,7 +1,7 @@
 """The server that stands in for AWS: a process of its own, on 127.0.0.1, state in memory.
 
-It speaks TLS, checks the signatures of the roles and users that it knows, and enforces the policies
-that are deployed to it. It does not check the account's own key: whoever signs as the account is it.
+It speaks TLS, checks the signatures of roles and users, and enforces the policies that are deployed
+to it. It does not check the account's own key: whoever signs as the account is taken for it.
 """
 
 import os
