@@ -1,6 +1,7 @@
 """The server that stands in for AWS: a process of its own, on 127.0.0.1, state in memory.
 
-It speaks TLS, checks every signature, and enforces the policies that are deployed to it.
+It speaks TLS, checks the signatures of roles and users, and enforces the policies that are deployed
+to it. It does not check the account's own key: whoever signs as the account is taken for it.
 """
 
 import os
@@ -31,7 +32,7 @@ _KEPT: Final = ("PATH", "LANG", "LC_ALL")
 
 @dataclass(frozen=True, slots=True)
 class LocalAws:
-    """Where it is, and the secret key of its account, which nobody else on the machine knows."""
+    """Where it is, and the secret key of its account, which it takes without checking it."""
 
     endpoint: str
     certificate: Path

@@ -6,6 +6,7 @@ from typing import Any
 
 from functions.retrain.environment import Environment
 from functions.retrain.nightly import retrain
+from functions.retrain.reports import are_written
 from functions.retrain.settings import Settings
 from leap_model.moves import read_moves
 from leap_model.parameters import Parameters, follow_pointer
@@ -19,7 +20,8 @@ def run(
 ) -> list[dict[str, Any]]:
     """The metrics of each target that was trained.
 
-    A night that its stage points at already is not run again: schedulers deliver more than once.
+    A night that its stage points at already, and has reported, is not run again: schedulers deliver
+    more than once.
 
     Raises
     ------
@@ -30,7 +32,8 @@ def run(
     for target in environment.targets:
         # First, since a run that ended between object and parameter left this to the next.
         pointer = follow_pointer(parameters, store, environment.stage, target.name)
-        if pointer is not None and pointer.as_of == environment.as_of.isoformat():
+        pointed = pointer is not None and pointer.as_of == environment.as_of.isoformat()
+        if pointer is not None and pointed and are_written(store, target.name, pointer.version):
             continue
         settings = Settings(
             target=target,

@@ -15,7 +15,18 @@ def write_reports(store: Store, target: str, version: str, metrics: Mapping[str,
 
     Of two runs of one version that end at the same moment either's metrics will do.
     """
+    metrics_key, page_key = _keys(target, version)
     content = (json.dumps(metrics, indent=2, allow_nan=False) + "\n").encode()
     with suppress(ConflictError):
-        overwrite(store, f"reports/{target}/{version}/metrics.json", content)
-        overwrite(store, f"reports/{target}/{version}/report.html", render_report(metrics).encode())
+        overwrite(store, metrics_key, content)
+        overwrite(store, page_key, render_report(metrics).encode())
+
+
+def are_written(store: Store, target: str, version: str) -> bool:
+    """Whether a run of this version came to its end: the page is the last thing that it leaves."""
+    return store.size(_keys(target, version)[1]) is not None
+
+
+def _keys(target: str, version: str) -> tuple[str, str]:
+    folder = f"reports/{target}/{version}"
+    return f"{folder}/metrics.json", f"{folder}/report.html"

@@ -122,12 +122,18 @@ def test_readers_follow_a_pointer_that_moved_whatever_fails_after_it(
     def fail(*_: Any) -> None:
         raise fault
 
-    monkeypatch.setattr("functions.retrain.nightly.write_reports", fail)
-    with pytest.raises(type(fault)):
+    with monkeypatch.context() as patch, pytest.raises(type(fault)):
+        patch.setattr("functions.retrain.nightly.write_reports", fail)
         run(night(13), bucket, Parameters())
     pointer, _ = read_pointer(bucket, "prod", "throughput")
     assert pointer is not None
     assert deployed_pointer(Parameters(), "prod", "throughput") == pointer
+    # The next delivery of that night does what is left of it, and the one after nothing.
+    (again,) = run(night(13), bucket, Parameters())
+    assert again["version"] == pointer.version
+    assert bucket.size(f"reports/throughput/{pointer.version}/report.html") is not None
+    assert deployed_pointer(Parameters(), "prod", "throughput") == pointer
+    assert run(night(13), bucket, Parameters()) == []
 
 
 def test_an_older_night_that_ends_last_moves_nothing_back(bucket: S3Store) -> None:
