@@ -13,9 +13,8 @@ from typing import Final
 from uv import find_uv_bin
 
 from infra.bytecode import compile_bundle
-from infra.kernel import KernelError, compile_kernel
+from infra.kernel import FOLDER, KernelError, compile_kernel
 from infra.machine import Machine
-from leap_model import engine
 
 ROOT: Final = Path(__file__).parents[1]
 
@@ -71,9 +70,9 @@ def build(bundle: Bundle, machine: Machine, folder: Path) -> None:
     if not (folder / "scipy").exists():  # which imports whatever numpy says it has
         _leave_out(folder, ("numpy/f2py",))
     # Without the kernel of this machine: the bundle's own is compiled for its own.
-    ignore = shutil.ignore_patterns("__pycache__", "*.pyc", engine.FOLDER.name)
+    ignore = shutil.ignore_patterns("__pycache__", "*.pyc", FOLDER.name)
     shutil.copytree(ROOT / "layers" / "leap_model", folder / "leap_model", ignore=ignore)
-    _add_kernel(machine, folder / "leap_model" / engine.FOLDER.name)
+    _add_kernel(machine, folder / "leap_model" / FOLDER.name)
     shutil.copytree(bundle.source, folder / "functions" / bundle.value, ignore=ignore)
     shutil.copy(ROOT / "functions" / "__init__.py", folder / "functions")
     _state_version(folder)

@@ -6,6 +6,7 @@ The compiler is zig's, from PyPI, so that nobody has to have one. The same sourc
 bytes wherever it is compiled.
 """
 
+import hashlib
 import importlib.util
 import os
 import subprocess
@@ -14,8 +15,10 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from leap_model import engine
-
+ROOT: Final = Path(__file__).parents[1]
+SOURCE: Final = ROOT / "layers" / "leap_model" / "kernel.c"
+FOLDER: Final = SOURCE.with_name("native")
+"""Where the library looks for the kernel of the machine that it runs on."""
 FLAGS: Final = (
     *("-std=c11", "-O3", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"),
     # Sums are the same numbers on every processor: nothing is reordered, nothing is fused.
@@ -35,6 +38,11 @@ class KernelError(Exception):
 def has_compiler() -> bool:
     """Whether zig is installed here."""
     return importlib.util.find_spec("ziglang") is not None
+
+
+def library_name(system: str, processor: str) -> str:
+    """What the library calls the kernel of a system and processor."""
+    return f"kernel-{system.lower()}-{processor}.so"
 
 
 def compile_kernel(system: str, processor: str, folder: Path) -> Path:
@@ -57,18 +65,18 @@ def compile_kernel(system: str, processor: str, folder: Path) -> Path:
     if system.lower() not in _TARGETS:
         raise KernelError(f"no kernel for {system}")
     target = f"{_PROCESSORS.get(processor, processor)}-{_TARGETS[system.lower()]}"
-    path = folder / engine.library_name(system, processor)
+    path = folder / library_name(system, processor)
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = engine.stamp(engine.SOURCE.read_bytes())
+    stamp = int.from_bytes(hashlib.sha256(SOURCE.read_bytes()).digest()[:8], "little")
     with tempfile.TemporaryDirectory(dir=folder, prefix=".") as place:
         made = Path(place) / path.name
         command = [
             *(sys.executable, "-m", "ziglang", "cc", "-target", target, *FLAGS),
-            *(f"-DLEAP_STAMP={stamp}ull", engine.SOURCE.name, "-o", str(made)),
+            *(f"-DLEAP_STAMP={stamp}ull", SOURCE.name, "-o", str(made)),
         ]
         # From its own folder, so that no path of this machine can get into it.
         done = subprocess.run(
-            command, cwd=engine.SOURCE.parent, capture_output=True, text=True, check=False
+            command, cwd=SOURCE.parent, capture_output=True, text=True, check=False
         )
         if done.returncode:
             raise KernelError(f"no kernel for {target}:\n{done.stderr.strip()}")
@@ -80,7 +88,7 @@ def main() -> int:
     """Compile for this machine; without a compiler say so, since numpy serves as well."""
     here = os.uname()
     try:
-        compile_kernel(here.sysname, here.machine, engine.FOLDER)
+        compile_kernel(here.sysname, here.machine, FOLDER)
     except KernelError as fault:
         print(f"numpy will score forests, more slowly: {fault}", file=sys.stderr)
     return 0

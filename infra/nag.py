@@ -7,7 +7,7 @@ from aws_cdk import Acknowledgment, App, Validations
 from cdk_nag import AwsSolutionsChecks, NagPack, ServerlessChecks
 from constructs import IConstruct
 
-from infra.settings import TARGETS
+from infra.settings import TRAINED_TARGETS
 from infra.stack import LeapStack
 
 Accepted: TypeAlias = tuple[IConstruct, str, str]
@@ -93,7 +93,7 @@ def _objects(stack: LeapStack) -> Iterator[Accepted]:
     yield task, _under(stack, "models"), "It alone writes versions, a name for each"
     yield task, _under(stack, "reports"), "It writes a report for each version"
     stage = stack.settings.stage
-    for target in TARGETS:
+    for target in TRAINED_TARGETS:
         moves = f"pointers/{stage}/{target}.moves"
         yield task, _under(stack, moves), f"It records each move of {target}, a number for each"
 

@@ -83,7 +83,7 @@ def artifact_problems(place: Place, target: str, pointer: Pointer) -> Problems:
     rule = "what is pointed at is complete and unaltered"
     back = f"leap pointer rollback {place.options} --target {target}"
     try:
-        artifact = load(place.store.folder(pointer.uri), pointer.manifest_sha256)
+        artifact = load(place.store.folder(pointer.uri), pointer.manifest_sha256, remember=False)
     except ArtifactError as fault:
         yield Problem(f"{pointer.version} cannot serve: {fault}", rule, back)
         return

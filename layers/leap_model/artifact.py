@@ -161,7 +161,7 @@ def listed_files(manifest: bytes) -> list[str]:
         raise ArtifactError(f"the artifact's manifest is malformed: {fault!r}") from None
 
 
-def load(folder: Path, manifest_sha256: str | None = None) -> Artifact:
+def load(folder: Path, manifest_sha256: str | None = None, *, remember: bool = True) -> Artifact:
     """Open a version, once every file is known to be what was written.
 
     The forests of a folder that was found whole before are digested and checked when they are first
@@ -173,6 +173,8 @@ def load(folder: Path, manifest_sha256: str | None = None) -> Artifact:
         Where the version's files lie. Forests are mapped, not read into memory.
     manifest_sha256 : str, optional
         What the pointer says of the manifest.
+    remember : bool
+        Whether the folder may be given a hidden note that it was found whole.
 
     Raises
     ------
@@ -186,7 +188,7 @@ def load(folder: Path, manifest_sha256: str | None = None) -> Artifact:
         if not whole:
             sealed.check_all()
         artifact = _open(sealed, at_once=not whole)
-        if not whole:
+        if remember and not whole:
             sealed.note_whole()
         return artifact
     except ArtifactError:

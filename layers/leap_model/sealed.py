@@ -1,10 +1,10 @@
 """A folder of files under a manifest that states their digests: no altered byte is ever used.
 
-What is read or mapped is digested first, and those very bytes are what is handed out. Digesting
-everything takes a tenth of a second for the largest models, so a folder that was found whole once
-is noted in a hidden file beside it, by the size, times and inode of each file. While these still
-hold, a file is digested when it is first used rather than when the folder is opened. The note
-decides when a file is digested, never whether: a wrong one harms nothing.
+What is handed out was digested first. Digesting everything takes a tenth of a second for the
+largest models, so a folder that was found whole once is noted in a hidden file beside it, by the
+size, times and inode of each file. While these still hold, a file is digested when it is first used
+rather than when the folder is opened. The note decides when a file is digested, never whether: a
+wrong one harms nothing.
 """
 
 import hashlib
@@ -60,21 +60,20 @@ class SealedFolder:
             content = self._path(name).read_bytes()
         except OSError:
             raise ArtifactError(f"the artifact lacks its file {name}") from None
-        self._check(name, content)
+        self._check(name, hashlib.sha256(content).hexdigest())
         return content
 
     def mapped(self, name: str) -> mmap.mmap | bytes:
         """The same as `read`, mapped into memory."""
         try:
             with self._path(name).open("rb") as file:
+                # Read, not touched where it is mapped: that would make all of it resident.
+                self._check(name, hashlib.file_digest(file, "sha256").hexdigest())
                 if os.fstat(file.fileno()).st_size == 0:  # which cannot be mapped
-                    content: mmap.mmap | bytes = b""
-                else:
-                    content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                    return b""
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError:
             raise ArtifactError(f"the artifact lacks its file {name}") from None
-        self._check(name, content)
-        return content
 
     def check_all(self) -> None:
         """Digest every file.
@@ -121,8 +120,8 @@ class SealedFolder:
             raise ArtifactError(f"the artifact's manifest does not list {name}")
         return self._folder / checked_key(name)
 
-    def _check(self, name: str, content: Any) -> None:
-        if hashlib.sha256(content).hexdigest() != self.manifest["files"][name]["sha256"]:
+    def _check(self, name: str, digest: str) -> None:
+        if digest != self.manifest["files"][name]["sha256"]:
             with suppress(OSError):
                 (self._folder / NOTE).unlink()  # the next to open it digests everything
             raise ArtifactError(f"the artifact's file {name} was altered")

@@ -122,9 +122,10 @@ def test_readers_follow_a_pointer_that_moved_whatever_fails_after_it(
     def fail(*_: Any) -> None:
         raise fault
 
-    with monkeypatch.context() as patch, pytest.raises(type(fault)):
+    with monkeypatch.context() as patch:
         patch.setattr("functions.retrain.nightly.write_reports", fail)
-        run(night(13), bucket, Parameters())
+        with pytest.raises(type(fault)):
+            run(night(13), bucket, Parameters())
     pointer, _ = read_pointer(bucket, "prod", "throughput")
     assert pointer is not None
     assert deployed_pointer(Parameters(), "prod", "throughput") == pointer
