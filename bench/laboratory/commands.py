@@ -26,7 +26,7 @@ _MOST = click.option(
     show_default=True,
     help="Attempts of a night that are asked about on every type.",
 )
-_TREES = click.option(
+trees_option = click.option(
     "--trees",
     type=click.FloatRange(0, 1, min_open=True),
     default=1.0,
@@ -35,7 +35,8 @@ _TREES = click.option(
 )
 
 
-def _named(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+def named(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+    """The methods that a text names, each once."""
     names = tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
     for name in names:
         if name not in methods.NAMES:
@@ -55,11 +56,11 @@ def laboratory() -> None:
 @click.option("--from", "first", type=options.DATE, help="First night. Default: the last nights.")
 @options.window_days
 @click.option("--horizon-days", type=click.IntRange(1, 3_650), default=1, show_default=True)
-@click.option("--methods", "names", callback=_named, required=True, help="Separated by commas.")
+@click.option("--methods", "names", callback=named, required=True, help="Separated by commas.")
 @click.option("--baseline", help="Whom the others are compared with. Default: the first method.")
 @click.option("--results", type=_FOLDER, required=True, help="Where results are kept.")
 @_MOST
-@_TREES
+@trees_option
 @options.processes
 @as_json
 def table(
@@ -127,7 +128,7 @@ def table(
     help="Attempts that a group needs, to train on and of the night.",
 )
 @_MOST
-@_TREES
+@trees_option
 @options.processes
 @as_json
 def holdout(
