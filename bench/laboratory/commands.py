@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from bench.laboratory import methods
-from bench.laboratory.holdout import KINDS, groups, held_out
+from bench.laboratory.holdout import KINDS, Kept, groups, held_out
 from bench.laboratory.judging import set_exam
 from bench.laboratory.results import Results, fleet_digest
-from bench.laboratory.table import Plan, fill, nights_of, summary
+from bench.laboratory.table import Plan, fill, nights_of, settings_of, summary
 from cli import options
 from cli.console import as_json, percent, print_json, print_table, spinner
 from functions.retrain.nights import read_past
@@ -127,6 +127,7 @@ def table(
     show_default=True,
     help="Attempts that a group needs, to train on and of the night.",
 )
+@click.option("--results", type=_FOLDER, help="Where rows are kept, to go on where it stopped.")
 @_MOST
 @trees_option
 @options.processes
@@ -140,6 +141,7 @@ def holdout(
     name: str,
     largest: int,
     least: int,
+    results: Path | None,
     most: int,
     trees: float,
     processes: int | None,
@@ -158,8 +160,14 @@ def holdout(
         for kind in KINDS
         for group in groups(exam.night, len(exam.night.jobs), kind, largest, least)
     ]
+    method = methods.method(name, trees)
+    kept = None
+    if results is not None:
+        plan = Plan(1, as_of, horizon_days, most)
+        key = settings_of(method, settings, plan)
+        kept = Kept(Results(results, fleet_digest(store, truth)), as_of, method, key)
     with spinner("holdout") as watch:
-        told = held_out(exam, methods.method(name, trees), chosen, settings.seed, watch)
+        told = held_out(exam, method, chosen, settings.seed, watch, kept)
     if as_json:
         print_json({"night": as_of.isoformat(), "estimator": name, "groups": told})
     else:
