@@ -7,12 +7,13 @@ from functions.retrain.report.axes import Axis
 from functions.retrain.report.markup import element, joined, number, text
 
 WIDTH = 360.0
-LEFT, RIGHT = 112.0, 310.0
+LEFT, RIGHT = 118.0, 310.0
 """Where rows begin and end; their names stand before, their amounts after."""
 ROW = 20.0
 TOP = 8.0
-_LONGEST_NAME = 16
-_CHARACTER = 6.2
+_CHARACTER = 6.6
+"""Of a tick's text: digits, at its size."""
+_NARROW, _WIDE = frozenset("fijlrtI.,:;|!'()[]-/ "), frozenset("mwMW@%")
 
 
 def picture(content: Sequence[str], height: float, name: str) -> str:
@@ -29,12 +30,35 @@ def label(x: float, y: float, content: str, *, anchor: str = "start", kind: str 
 
 def name_of_row(y: float, content: str) -> str:
     """A name before a row: its ends if it is long, and all of it where a pointer rests."""
-    long = len(content) > _LONGEST_NAME
-    short = f"{content[:6]}…{content[7 - _LONGEST_NAME :]}" if long else content
+    short = shortened(content, LEFT - 8)
     title = element("title", text(content)) if short != content else ""
     return element(
         "text", title + text(short), x=LEFT - 6, y=y + 3.8, class_="l", text_anchor="end"
     )
+
+
+def shortened(name: str, room: float) -> str:
+    """A name without as much of its middle as it takes to fit, by what letters usually take."""
+    widths = [_width(character) for character in name]
+    if sum(widths) <= room:
+        return name
+    room -= _width("…")
+    first, last = 0, len(name)
+    while True:
+        at = first if first <= len(name) - last else last - 1
+        room -= widths[at]
+        if room < 0:
+            return f"{name[:first]}…{name[last:]}"
+        first, last = (first + 1, last) if at == first else (first, at)
+
+
+def _width(character: str) -> float:
+    """Units of one letter in a wide font, at the size of a row's name."""
+    if character in _NARROW:
+        return 5.0
+    if not character.isascii() or character in _WIDE:
+        return 11.5
+    return 8.8 if character.isupper() else 7.4
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:

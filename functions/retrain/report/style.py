@@ -47,7 +47,7 @@ font-size:.82rem}
 font-style:normal;vertical-align:-.2em;line-height:1.35em;border-radius:2px}
 .key i:not(.line){color:#111}
 .key i.line{height:0;border-top:3px solid;vertical-align:.25em}
-.l{font-size:11px;fill:var(--ink)}.t{font-size:10px;fill:var(--quiet)}
+.l{font-size:11.5px;fill:var(--ink)}.t{font-size:10.5px;fill:var(--quiet)}
 .on{font-size:10px;fill:#111;font-weight:600}
 .g{stroke:var(--grid);fill:none}.bar{fill:var(--bar)}.band{fill:var(--band)}
 .whisker{stroke:var(--quiet);stroke-width:1.5;fill:none}
@@ -60,6 +60,7 @@ font-style:normal;vertical-align:-.2em;line-height:1.35em;border-radius:2px}
 .key i.ceiling{border-top-style:dashed}
 .kx{fill:var(--grid);background:var(--grid)}
 rect[class^=k]{stroke:var(--card);stroke-width:1}
+@media (max-width:30rem){body{padding:.6rem}figure,.card{padding:.5rem}}
 @media print{body{max-width:none;padding:0;font-size:11px}
 figure,.card,.tiles div,tr{break-inside:avoid}h2,h3,figcaption{break-after:avoid}
 .grid{grid-template-columns:1fr 1fr}.wide{overflow:visible}summary{display:none}

@@ -3,6 +3,7 @@
 import pytest
 
 from functions.retrain.report.axes import Axis, log_axis, power_of_ten
+from functions.retrain.report.drawing import shortened
 from functions.retrain.report.figures import amount
 from functions.retrain.report.markup import number
 
@@ -71,3 +72,15 @@ def test_amounts_have_three_digits(value: float | None, said: str) -> None:
 
 def test_coordinates_are_short() -> None:
     assert [number(value) for value in (1.0, -0.04, 12.349, 100.0)] == ["1", "0", "12.3", "100"]
+
+
+@pytest.mark.parametrize("name", ["", "a", "p5.48xlarge", "W" * 300, "i" * 300, "型" * 300])
+def test_a_long_name_keeps_its_ends(name: str) -> None:
+    short = shortened(name, 100)
+    if short != name:
+        first, _, last = short.partition("…")
+        assert name.startswith(first)
+        assert name.endswith(last)
+        assert abs(len(first) - len(last)) <= 1
+        assert 6 <= len(short) <= 20
+    assert shortened("p5.48xlarge", 100) == "p5.48xlarge"
