@@ -38,7 +38,8 @@ svg{display:block;width:100%;height:auto;max-width:34rem;margin:0 auto}
 table{border-collapse:collapse;font-size:.87rem;font-variant-numeric:tabular-nums}
 th,td{padding:.2rem .6rem;text-align:right;white-space:nowrap;vertical-align:top}
 th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;min-width:7rem}
-tr{border-bottom:1px solid var(--edge)}th{color:var(--quiet);font-weight:600}
+tr{border-bottom:1px solid var(--edge)}
+th{color:var(--quiet);font-weight:600;white-space:normal;min-width:4rem}
 .facts td{text-align:left;white-space:normal}
 summary{cursor:pointer;color:var(--quiet);font-size:.87rem;padding:.3rem 0}
 .key{list-style:none;margin:.4rem 0 0;padding:0;display:flex;flex-wrap:wrap;gap:.15rem .9rem;

@@ -59,6 +59,14 @@ def test_the_same_metrics_give_the_same_bytes(metrics: Any) -> None:
     assert nightly_page(metrics).encode() == nightly_page(copy.deepcopy(metrics)).encode()
 
 
+def test_the_same_data_gives_the_same_metrics_and_page(first: Any, store: LocalStore) -> None:
+    own = night(filled(store.root, fleet(300)))
+    measured = ("seconds", "peak_memory_mb")
+    assert own | dict.fromkeys(measured) == first | dict.fromkeys(measured)
+    timed = {name: first[name] for name in measured}
+    assert nightly_page(own | timed) == nightly_page(first)
+
+
 def _renamed(value: Any, name: str) -> Any:
     """The same document with one entry of every group, and every name in it, replaced."""
     counted = {"attempts": 3, "w20": 1.0}
