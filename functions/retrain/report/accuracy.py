@@ -146,7 +146,7 @@ def calibration(tenths: Sequence[Mapping[str, Any]]) -> str:
         for tenth in tenths
     ]
     drawn = boxes(
-        [(f"{amount(tenth['from'])}–{amount(tenth['to'])}", tenth) for tenth in tenths],
+        [(f"from {amount(tenth['from'])}", tenth) for tenth in tenths],
         "predicted ÷ measured",
         "Quantiles of predicted over measured by tenth of the predictions",
         mark=1.0,

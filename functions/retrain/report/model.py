@@ -80,7 +80,7 @@ def first_choices(found: Mapping[str, Any] | None) -> str:
     )
     picture = stacks(list(shares.items()), "Share of each hardware type ranked first by model type")
     header = ("model type", "attempts", "asked", "ranked first")
-    return figure("Ranked first, by model type", note, picture, header, rows, key(keyed))
+    return figure("Ranked first, by model type", note, picture, header, rows, key(keyed), "told")
 
 
 def cascade(notes: Mapping[str, Any]) -> Iterable[str]:

@@ -28,12 +28,13 @@ def figure(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
     key: str = "",
+    kind: str = "",
 ) -> str:
     """A picture under its title, and its figures as a table that opens. Nothing of no rows."""
     if not rows:
         return ""
     caption = element("h3", text(title)) + (element("p", text(note)) if note else "")
-    opened = element("summary", "Table") + table(header, rows)
+    opened = element("summary", "Table") + table(header, rows, kind)
     content = element("figcaption", caption) + picture + key + element("details", opened)
     return element("figure", content)
 

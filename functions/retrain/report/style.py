@@ -40,7 +40,9 @@ th,td{padding:.2rem .6rem;text-align:right;white-space:nowrap;vertical-align:top
 th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;min-width:7rem}
 tr{border-bottom:1px solid var(--edge)}
 th{color:var(--quiet);font-weight:600;white-space:normal;min-width:4rem}
-.facts td{text-align:left;white-space:normal}
+th,td:not(:first-child){overflow-wrap:normal}
+.facts td{text-align:left;white-space:normal}.facts td:last-child{overflow-wrap:anywhere}
+.told td:last-child{text-align:left;white-space:normal;min-width:11rem;overflow-wrap:anywhere}
 summary{cursor:pointer;color:var(--quiet);font-size:.87rem;padding:.3rem 0}
 .key{list-style:none;margin:.4rem 0 0;padding:0;display:flex;flex-wrap:wrap;gap:.15rem .9rem;
 font-size:.82rem}
@@ -66,7 +68,8 @@ rect[class^=k]{stroke:var(--card);stroke-width:1}
 figure,.card,.tiles div,tr{break-inside:avoid}h2,h3,figcaption{break-after:avoid}
 .grid{grid-template-columns:1fr 1fr}.wide{overflow:visible}summary{display:none}
 details::details-content{content-visibility:visible;display:block;height:auto}
-th,td{padding:.1rem .35rem;white-space:normal}
+table{font-size:9px}th,td{padding:.1rem .3rem}th:first-child,td:first-child{min-width:5rem}
+th{min-width:0}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """
 
