@@ -103,7 +103,7 @@ def density(found: Mapping[str, Any], unit: str) -> str:
     for *_, count in cells:
         counts.setdefault(shade_of(count, most), []).append(count)
     shades = [
-        (f"d{at}", "", f"{min(counts[at]):,} to {max(counts[at]):,}")
+        (f"d{at}", "", _between(min(counts[at]), max(counts[at])))
         for at in range(SHADES)
         if at in counts
     ]
@@ -129,6 +129,10 @@ def _coarse(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         (_decade(measured), _decade(predicted), f"{count:,}")
         for (measured, predicted), count in sorted(counts.items())
     ]
+
+
+def _between(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _decade(power: int) -> str:

@@ -63,6 +63,7 @@ font-style:normal;vertical-align:-.2em;line-height:1.35em;border-radius:2px}
 .key i.ceiling{border-top-style:dashed}
 .kx{fill:var(--grid);background:var(--grid)}
 rect[class^=k]{stroke:var(--card);stroke-width:1}
+@media screen and (min-width:60rem){.card{grid-column:span 2}}
 @media (max-width:30rem){body{padding:.6rem}figure,.card{padding:.5rem}}
 @media print{body{max-width:none;padding:0;font-size:11px}
 figure,.card,.tiles div,tr{break-inside:avoid}h2,h3,figcaption{break-after:avoid}
