@@ -1,19 +1,13 @@
 """Real measured throughput: MLPerf v4.1 from everything before it, without the short runs."""
 
-import gzip
-import json
-from datetime import date
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from bench.laboratory.measured_data import stored
+from bench.laboratory.measured_splits import HORIZON_DAYS, SPLIT, WINDOW_DAYS
 from cli.console import percent
 from functions.retrain.backtest import MODEL, Plan, backtest
 from functions.retrain.settings import Settings
-from leap_model.intake import Counts, Record, take_in
-from leap_model.store import LocalStore
-from leap_model.stored_catalogue import keep_catalogue
-from leap_model.times import now_us
 
 COLUMNS = (
     *("method", "w20", "w10", "median error", "w20 new families", "w20 known families"),
@@ -28,19 +22,11 @@ COMPARED = (
 
 def run() -> list[tuple[object, ...]]:
     """The same night and attempts for every method; nothing where the data is absent."""
-    attempts = DATA / "training.jsonl.gz"
-    if not attempts.exists():
+    if not (DATA / "training.jsonl.gz").exists():
         return []
-    with TemporaryDirectory(prefix="leap-bench-") as folder:
-        store = LocalStore(folder)
-        keep_catalogue(store, (DATA / "hardware.csv").read_bytes(), "hardware.csv")
-        with gzip.open(attempts) as lines:
-            kept = [
-                Record.of_json(line) for line in lines if json.loads(line)["source"] != "lambda"
-            ]
-        take_in(store, kept, Counts(), now_us())
-        plan = Plan(1, date(2024, 8, 1), horizon_days=130, compare=COMPARED)
-        result = backtest(store, Settings(window_days=2_200), plan)
+    with stored(DATA, "training") as (store, _):
+        plan = Plan(1, SPLIT, horizon_days=HORIZON_DAYS, compare=COMPARED)
+        result = backtest(store, Settings(window_days=WINDOW_DAYS), plan)
     own = result["estimator"]
     everyone = {own: result} | result["comparators"]
     rows = [_row(name, entry["nights"][0]) for name, entry in everyone.items()]

@@ -3,12 +3,14 @@
 import sys
 
 from bench.laboratory.commands import laboratory
+from bench.laboratory.measured_command import measured
 from cli.console import err
 from leap_model.errors import LeapError
 
 
 def main() -> int:
     """Run the command line; 1 with one line where a store or a method cannot be had."""
+    laboratory.add_command(measured)
     try:
         laboratory()
     except LeapError as fault:

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from bench.laboratory import methods
-from bench.laboratory.holdout import KINDS, groups, held_out
+from bench.laboratory.holdout import KINDS, Kept, groups, held_out
 from bench.laboratory.judging import set_exam
 from bench.laboratory.results import Results, fleet_digest
-from bench.laboratory.table import Plan, fill, nights_of, summary
+from bench.laboratory.table import Plan, fill, nights_of, settings_of, summary
 from cli import options
 from cli.console import as_json, percent, print_json, print_table, spinner
 from functions.retrain.nights import read_past
@@ -26,7 +26,7 @@ _MOST = click.option(
     show_default=True,
     help="Attempts of a night that are asked about on every type.",
 )
-_TREES = click.option(
+trees_option = click.option(
     "--trees",
     type=click.FloatRange(0, 1, min_open=True),
     default=1.0,
@@ -35,7 +35,8 @@ _TREES = click.option(
 )
 
 
-def _named(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+def named(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+    """The methods that a text names, each once."""
     names = tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
     for name in names:
         if name not in methods.NAMES:
@@ -55,11 +56,11 @@ def laboratory() -> None:
 @click.option("--from", "first", type=options.DATE, help="First night. Default: the last nights.")
 @options.window_days
 @click.option("--horizon-days", type=click.IntRange(1, 3_650), default=1, show_default=True)
-@click.option("--methods", "names", callback=_named, required=True, help="Separated by commas.")
+@click.option("--methods", "names", callback=named, required=True, help="Separated by commas.")
 @click.option("--baseline", help="Whom the others are compared with. Default: the first method.")
 @click.option("--results", type=_FOLDER, required=True, help="Where results are kept.")
 @_MOST
-@_TREES
+@trees_option
 @options.processes
 @as_json
 def table(
@@ -126,8 +127,9 @@ def table(
     show_default=True,
     help="Attempts that a group needs, to train on and of the night.",
 )
+@click.option("--results", type=_FOLDER, help="Where rows are kept, to go on where it stopped.")
 @_MOST
-@_TREES
+@trees_option
 @options.processes
 @as_json
 def holdout(
@@ -139,6 +141,7 @@ def holdout(
     name: str,
     largest: int,
     least: int,
+    results: Path | None,
     most: int,
     trees: float,
     processes: int | None,
@@ -157,8 +160,14 @@ def holdout(
         for kind in KINDS
         for group in groups(exam.night, len(exam.night.jobs), kind, largest, least)
     ]
+    method = methods.method(name, trees)
+    kept = None
+    if results is not None:
+        plan = Plan(1, as_of, horizon_days, most)
+        key = settings_of(method, settings, plan)
+        kept = Kept(Results(results, fleet_digest(store, truth)), as_of, method, key)
     with spinner("holdout") as watch:
-        told = held_out(exam, methods.method(name, trees), chosen, settings.seed, watch)
+        told = held_out(exam, method, chosen, settings.seed, watch, kept)
     if as_json:
         print_json({"night": as_of.isoformat(), "estimator": name, "groups": told})
     else:

@@ -8,9 +8,10 @@ differ a little from a table's.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import date
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from bench.laboratory.decisions import decisions
 from bench.laboratory.judging import Exam
 from bench.laboratory.methods import Method
+from bench.laboratory.results import Results
 from functions.retrain.evaluation import share
 from functions.retrain.nights import Night
 from functions.retrain.training import training_set
@@ -25,6 +27,10 @@ from leap_model.columns import Floats, Labels
 from leap_model.history import Outcomes, family_hashes, history_as_of
 
 KINDS = ("hardware", "model")
+MEASURES = 1
+"""Goes up when a row of the same night, method and group would hold something else."""
+
+Said: TypeAlias = tuple[Floats, Floats | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,32 @@ class Group:
     name: str
     trained: NDArray[np.bool_]
     asked: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where the rows of groups are kept, and what they depend on besides fleet, night and group."""
+
+    results: Results
+    night: date
+    method: Method
+    settings: Mapping[str, Any]
+
+    def read(self, group: Group) -> dict[str, Any] | None:
+        """The row of a group, None where there is none yet."""
+        known = self.results.read(self.night, self._name(), self._of(group))
+        return None if known is None else known["row"]
+
+    def write(self, group: Group, row: Mapping[str, Any]) -> None:
+        """Keep the row of a group."""
+        self.results.write(self.night, self._name(), self._of(group), {"row": row})
+
+    def _name(self) -> str:
+        return f"holdout-{self.method.name}"
+
+    def _of(self, group: Group) -> dict[str, Any]:
+        of_group = {"kind": group.kind, "name": group.name, "measures": MEASURES}
+        return {**self.settings, **of_group, "constants": dict(self.method.constants)}
 
 
 def groups(night: Night, jobs: int, kind: str, largest: int, least: int) -> Iterator[Group]:
@@ -68,17 +100,28 @@ def held_out(
     chosen: Sequence[Group],
     seed: int,
     watch: Callable[[str], None] | None = None,
+    kept: Kept | None = None,
 ) -> list[dict[str, Any]]:
     """One row a group: w20 of its attempts, and regret where there is truth, by the model of all
-    rows (`all`), without the group (`without`), and without as many at random (`random`)."""
+    rows (`all`), without the group (`without`), and without as many at random (`random`).
+
+    A group that is among the `kept` is read. What is drawn for a group depends on it and the seed
+    alone, not on the others.
+    """
     everything = np.ones(len(exam.night.training), bool)
-    whole = _said(exam, method, everything)
-    draw = np.random.default_rng(seed)
+    whole: Said | None = None
     told = []
     for group in chosen:
+        known = None if kept is None else kept.read(group)
+        if known is not None:
+            told.append(known)
+            continue
         if watch is not None:
             watch(f"{group.kind} {group.name}")
+        if whole is None:
+            whole = _said(exam, method, everything)
         count = int(group.trained.sum())
+        draw = np.random.default_rng([seed, *f"{group.kind} {group.name}".encode()])
         dropped = np.zeros(len(everything), bool)
         dropped[draw.choice(len(everything), count, replace=False)] = True
         answers = {
@@ -86,15 +129,16 @@ def held_out(
             "without": _said(exam, method, ~group.trained),
             "random": _said(exam, method, ~dropped),
         }
-        told.append(
-            {
-                "kind": group.kind,
-                "name": group.name,
-                "rows": count,
-                "attempts": int(group.asked.sum()),
-                **{name: _marks(exam, group, said) for name, said in answers.items()},
-            }
-        )
+        entry = {
+            "kind": group.kind,
+            "name": group.name,
+            "rows": count,
+            "attempts": int(group.asked.sum()),
+            **{name: _marks(exam, group, said) for name, said in answers.items()},
+        }
+        if kept is not None:
+            kept.write(group, entry)
+        told.append(entry)
     return told
 
 
@@ -115,14 +159,14 @@ def night_of(night: Night, kept: NDArray[np.bool_]) -> Night:
     )
 
 
-def _said(exam: Exam, method: Method, kept: NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
+def _said(exam: Exam, method: Method, kept: NDArray[np.bool_]) -> Said:
     if exam.asked is None:
         return method.predict(night_of(exam.night, kept)), None
     said = method.predict(night_of(exam.asked.night, kept))
     return exam.asked.own(said), exam.asked.grid(said)
 
 
-def _marks(exam: Exam, group: Group, said: tuple[Floats, Floats | None]) -> dict[str, Any]:
+def _marks(exam: Exam, group: Group, said: Said) -> dict[str, Any]:
     own, grid = said
     measured = exam.night.jobs.measured[group.asked]
     near = np.abs(own[group.asked] / measured - 1) <= 0.20

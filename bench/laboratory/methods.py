@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.laboratory.rules import RULES, said_by
 from functions.retrain.comparators import (
     family_median,
     family_median_else_model,
@@ -56,7 +57,10 @@ HEAVY: Mapping[str, str] = {
 }
 """Modules of methods that need bench/requirements.txt; each has `METHODS`, by name."""
 
-NAMES = (*MODELS, "family-median", "family-median-else-model", "lookup-table", *HEAVY)
+NAMES = (
+    *(*MODELS, "family-median", "family-median-else-model", "lookup-table"),
+    *(*RULES, *HEAVY),
+)
 
 
 def method(name: str, trees: float = 1.0) -> Method:
@@ -89,6 +93,8 @@ def method(name: str, trees: float = 1.0) -> Method:
         )
     if name == "lookup-table":
         return Method(name, {}, lambda night: lookup_table(night, no_answers(night)))
+    if name in RULES:
+        return Method(name, {}, lambda night: said_by(name, night))
     if name in HEAVY:
         return _heavy(name, trees)
     raise MethodError(f"{name} is none of {', '.join(NAMES)}")

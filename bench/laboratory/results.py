@@ -14,20 +14,23 @@ from leap_model.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A folder of results: FLEET/NIGHT/METHOD-SETTINGS.json, the latter two as digests.
+    """A folder of results: FLEET/NIGHT/METHOD-SETTINGS.json, fleet and settings as digests.
 
-    `fleet` is the digest of what the results are of.
+    `fleet` is the digest of what the results are of. A night is a date, or the name of another part
+    of what is measured.
     """
 
     folder: Path
     fleet: str
 
-    def path(self, night: date, method: str, settings: Mapping[str, Any]) -> Path:
+    def path(self, night: date | str, method: str, settings: Mapping[str, Any]) -> Path:
         """Where the result of a night, a method and its settings lies."""
         name = f"{method}-{digest(settings)}.json"
-        return self.folder / self.fleet / night.isoformat() / name
+        return self.folder / self.fleet / str(night) / name
 
-    def read(self, night: date, method: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    def read(
+        self, night: date | str, method: str, settings: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
         """The result, None where there is none yet."""
         path = self.path(night, method, settings)
         if not path.exists():
@@ -36,7 +39,7 @@ class Results:
         return found
 
     def write(
-        self, night: date, method: str, settings: Mapping[str, Any], result: Mapping[str, Any]
+        self, night: date | str, method: str, settings: Mapping[str, Any], result: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Keep a result, whole or not at all, and return it with the settings that it is of."""
         path = self.path(night, method, settings)

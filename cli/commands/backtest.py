@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import click
 
 from cli import options
-from cli.console import as_json, out, percent, print_json, print_table, spinner
+from cli.console import as_json, out, percent, print_json, print_table, printable, spinner
 from leap_model.store import Store
 
 
@@ -44,6 +45,11 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     is_flag=True,
     help="Attempts that completed earlier within the horizon are visible as history.",
 )
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Also write a page of pictures and tables to this HTML file.",
+)
 @as_json
 def command(
     store: Store,
@@ -57,6 +63,7 @@ def command(
     processes: int | None,
     compare: tuple[str, ...],
     online_history: bool,
+    report: Path | None,
     as_json: bool,
 ) -> None:
     """Retrain as on each of N nights, and score each model on the days that followed.
@@ -71,17 +78,24 @@ def command(
     Example: leap backtest --store ./store --nights 5 --compare family-median-else-model
     """
     from functions.retrain.backtest import Plan, backtest
+    from functions.retrain.reports import write_page
 
+    if report is not None and not report.parent.is_dir():
+        raise click.BadParameter(f"{report.parent} is no folder", param_hint="--report")
     settings = options.settings_of(
         estimator, constants, target=target, window_days=window_days, processes=processes
     )
     plan = Plan(nights, first, horizon_days, compare, online_history)
     with spinner("backtest") as watch:
         result = backtest(store, settings, plan, watch)
+    if report is not None:
+        write_page(report, result)
     if as_json:
         print_json(result)
-    else:
-        _print(result)
+        return
+    _print(result)
+    if report is not None:
+        out.print(printable(f"report   {report}"))
 
 
 def _print(result: Mapping[str, Any]) -> None:

@@ -12,10 +12,11 @@ from functions.retrain.ceiling import Noise
 from functions.retrain.comparators import COMPARATORS, PARTIAL
 from functions.retrain.dataset import Attempts
 from functions.retrain.differences import paired
+from functions.retrain.distributions import by_label, calibration, density
 from functions.retrain.evaluation import evaluate, figures
 from functions.retrain.nights import Past, read_past
 from functions.retrain.settings import Settings
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Labels
 from leap_model.store import Store
 
 MODEL = "model"
@@ -65,6 +66,7 @@ def backtest(
             name: paired([n.differences[name] for n in nights if name in n.differences])
             for name in plan.compare
         },
+        "described": _described(nights),
     }
 
 
@@ -77,6 +79,9 @@ class _Judged:
     figures: Mapping[str, dict[str, Any]]
     covered: Mapping[str, dict[str, dict[str, Any]]]
     differences: Mapping[str, float]
+    jobs: Attempts
+    predicted: Floats
+    """By the model."""
 
 
 def _night(past: Past, as_of: date, settings: Settings, plan: Plan) -> _Judged:
@@ -111,7 +116,25 @@ def _night(past: Past, as_of: date, settings: Settings, plan: Plan) -> _Judged:
             for name in plan.compare
             if not np.isnan(predicted[name]).all()
         },
+        later,
+        own,
     )
+
+
+def _described(nights: Sequence[_Judged]) -> dict[str, Any]:
+    """How what was measured and what the model predicted are spread over all nights."""
+    measured = np.concatenate([night.jobs.measured for night in nights])
+    predicted = np.concatenate([night.predicted for night in nights])
+    hardware = Labels.of(
+        night.jobs.jobs.hardware_type.values[code]
+        for night in nights
+        for code in night.jobs.jobs.hardware_type.codes
+    )
+    return {
+        "predicted_against_measured": density(measured, predicted),
+        "calibration": calibration(measured, predicted),
+        "measured_by_hardware": by_label(hardware, measured),
+    }
 
 
 def _more(later: Attempts, predicted: Floats, own: Floats) -> float:

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from functions.retrain.ceiling import Noise, noise_of
+from functions.retrain.ceiling import noise_of
 from functions.retrain.dataset import Attempts, Records, read_records
+from functions.retrain.description import describe
+from functions.retrain.earlier import earlier_nights, this_night
 from functions.retrain.evaluation import evaluate
+from functions.retrain.judged import Judged
 from functions.retrain.live import score_live
 from functions.retrain.pointing import point, why_not
 from functions.retrain.reports import write_reports
@@ -79,9 +82,8 @@ def retrain(
     with stages("evaluate"):
         shown = {"from": day.isoformat(), "to": day.isoformat()}
         noise = noise_of(usable)
-        evaluation = shown | score(
-            trained, held_out, outcomes, catalogue, latest=start_of(day), noise=noise
-        )
+        judged = judge(trained, held_out, outcomes, catalogue, latest=start_of(day))
+        evaluation = shown | evaluate(held_out, judged.predicted, judged.cold, noise)
     with stages("score live"):
         current, _ = read_pointer(store, stage, target.name)
         live = score_live(store, current, target, day, held_out, outcomes, noise)
@@ -93,6 +95,9 @@ def retrain(
     if reason is None:
         with stages("point"):
             reason = point(store, stage, target.name, packed, uri, as_of, force=force)
+    with stages("describe"):
+        described = describe(trained, usable, judged, catalogue, settings)
+        earlier = earlier_nights(store, target.name, current, as_of.isoformat())
     metrics = {
         "version": packed.version,
         "target": target.name,
@@ -112,23 +117,23 @@ def retrain(
         "attempts": {"read": len(attempts), "unusable": len(attempts) - len(usable)},
         "unknown_hardware": _unknown(attempts, catalogue),
         "skipped_objects": list(records.skipped),
+        "nights": [*earlier, this_night(as_of.isoformat(), packed.version, evaluation)],
+        **described,
     }
     write_reports(store, target.name, packed.version, metrics)
     return metrics
 
 
-def score(
+def judge(
     trained: Trained,
     attempts: Attempts,
     outcomes: Outcomes,
     catalogue: Catalogue,
     latest: int,
-    noise: Noise | None = None,
-) -> dict[str, Any]:
-    """The model's figures on attempts with usable measurements, with history up to `latest`."""
+) -> Judged:
+    """The model's predictions of attempts with usable measurements, with history up to `latest`."""
     history = history_at_launch(attempts.jobs, outcomes, latest)
-    predicted = trained.predict(attempts.jobs, history, catalogue)
-    return evaluate(attempts, predicted, history.runs == 0, noise)
+    return Judged(attempts, history, trained.predict(attempts.jobs, history, catalogue))
 
 
 def _read(

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from functions.retrain.report_page import render_report
+from functions.retrain.report.backtest_page import backtest_page
+from functions.retrain.report.nightly_page import nightly_page
 from leap_model.errors import ConflictError
 from leap_model.store import Store, overwrite
 
@@ -19,12 +21,17 @@ def write_reports(store: Store, target: str, version: str, metrics: Mapping[str,
     content = (json.dumps(metrics, indent=2, allow_nan=False) + "\n").encode()
     with suppress(ConflictError):
         overwrite(store, metrics_key, content)
-        overwrite(store, page_key, render_report(metrics).encode())
+        overwrite(store, page_key, nightly_page(metrics).encode())
 
 
 def are_written(store: Store, target: str, version: str) -> bool:
     """Whether a run of this version came to its end: the page is the last thing that it leaves."""
     return store.size(_keys(target, version)[1]) is not None
+
+
+def write_page(path: Path, result: Mapping[str, Any]) -> None:
+    """Write the page of a backtest to a file, over whatever it held."""
+    path.write_bytes(backtest_page(result).encode())
 
 
 def _keys(target: str, version: str) -> tuple[str, str]:

@@ -1,13 +1,15 @@
 """Held out groups: who is in them, what a model is not shown, and what it loses."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.laboratory.holdout import groups, held_out, night_of
+from bench.laboratory.holdout import Kept, groups, held_out, night_of
 from bench.laboratory.judging import Exam, set_exam
 from bench.laboratory.methods import Method
+from bench.laboratory.results import Results
 from functions.retrain.nights import Night, read_past
 from leap_model.columns import Floats, Labels
 from tests.unit.laboratory.conftest import LAST, QUICK, Fleet
@@ -103,3 +105,27 @@ def test_without_truth_there_is_no_regret(exam: Exam) -> None:
     method = Method("one", {}, lambda night: np.ones(len(night.jobs)))
     (entry,) = held_out(blind, method, [group], 0)
     assert {entry[part]["regret"] for part in ("all", "without", "random")} == {None}
+
+
+def test_groups_that_are_kept_are_not_made_again(exam: Exam, tmp_path: Path) -> None:
+    fitted: list[int] = []
+
+    def median(night: Night) -> Floats:
+        fitted.append(len(night.training))
+        return np.full(len(night.jobs), float(np.median(night.training.measured)))
+
+    method = Method("median", {}, median)
+    chosen = list(groups(exam.night, len(exam.night.jobs), "hardware", 3, 1))
+    kept = Kept(Results(tmp_path, "fleet"), LAST, method, {"seed": 0})
+    alone = held_out(exam, method, chosen, 0)
+    fitted.clear()
+    held_out(exam, method, chosen[1:2], 0, kept=kept)
+    assert len(fitted) == 3
+    assert held_out(exam, method, chosen, 0, kept=kept) == alone
+    assert len(fitted) == 3 + 1 + 2 * 2
+    assert held_out(exam, method, chosen, 0, kept=kept) == alone
+    assert len(fitted) == 3 + 1 + 2 * 2
+    other = replace(kept, settings={"seed": 1})
+    assert [other.read(group) for group in chosen] == [None] * 3
+    another = replace(kept, method=Method("median", {"trees": 1}, median))
+    assert another.read(chosen[0]) is None
