@@ -1,6 +1,6 @@
 """The page of one nightly run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from functions.retrain.report import accuracy, model
@@ -29,8 +29,10 @@ def nightly_page(metrics: Mapping[str, Any]) -> str:
                     [(night["as_of"], night["noise_ceiling_w20"]) for night in nights],
                     note,
                 ),
-                accuracy.density(metrics["predicted_against_measured"], unit),
-                accuracy.calibration(metrics["calibration"]),
+                *_where_told(
+                    metrics["predicted_against_measured"], lambda told: accuracy.density(told, unit)
+                ),
+                *_where_told(metrics["calibration"], accuracy.calibration),
                 *accuracy.parts(evaluation),
             ],
         ),
@@ -39,7 +41,9 @@ def nightly_page(metrics: Mapping[str, Any]) -> str:
             [
                 *model.importance(metrics["importance"]),
                 model.first_choices(metrics["first_choices"]),
-                accuracy.spread(metrics["measured_by_hardware"], target),
+                *_where_told(
+                    metrics["measured_by_hardware"], lambda told: accuracy.spread(told, target)
+                ),
             ],
         ),
         section("The cascade", model.cascade(metrics["learning"])),
@@ -48,6 +52,11 @@ def nightly_page(metrics: Mapping[str, Any]) -> str:
         *_noticed(metrics),
     ]
     return page(title, content)
+
+
+def _where_told(told: Any, draw: Callable[[Any], str]) -> list[str]:
+    """What is drawn of it; nothing where the run could not tell it."""
+    return [] if told is None else [draw(told)]
 
 
 def _headline(evaluation: Mapping[str, Any]) -> str:
