@@ -1,6 +1,6 @@
 """The page of one nightly run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from functions.retrain.report import accuracy, model
