@@ -32,6 +32,8 @@ def is_alive(process: int) -> bool:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
         return _answers(process) if not Path("/proc/self/stat").exists() else False
+    except ProcessLookupError:  # it ended between opening and reading
+        return False
     return state != "Z"
 
 

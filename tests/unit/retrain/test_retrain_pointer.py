@@ -148,7 +148,8 @@ def test_a_run_that_fails_in_publishing_leaves_the_pointer(
 def test_whoever_watches_hears_of_every_stage_in_order(full: LocalStore) -> None:
     heard: list[str] = []
     metrics = night(full, watch=heard.append)
-    assert heard == ["read", "train", "evaluate", "score live", "publish", "point"]
+    stages = ["read", "train", "evaluate", "score live", "publish", "point", "describe"]
+    assert heard == stages
     assert list(metrics["seconds"]) == heard
 
 
