@@ -19,6 +19,7 @@ from leap_model.artifact import load
 from leap_model.moves import read_moves
 from leap_model.parameters import Parameters, deployed_pointer, pointer_parameter
 from leap_model.pointer import Pointer, pointer_key, read_pointer
+from leap_model.s3 import SUPERSEDED
 from tests.end_to_end.conftest import STAGE, Stage
 from tests.end_to_end.lone_nights import LoneNights, Night
 from tests.end_to_end.permissions import TABLE, Grant, Rights
@@ -183,6 +184,7 @@ def test_without_the_right_to_tag_a_night_is_done_and_nothing_expires(
     calendar: Calendar, rights: Rights
 ) -> None:
     calendar.until(2)
+    before = _superseded(calendar)
     with rights.without(TAGGING):
         refused = calendar.night()
     (error,) = refused.errors
@@ -193,11 +195,11 @@ def test_without_the_right_to_tag_a_night_is_done_and_nothing_expires(
     assert stored is not None
     assert stored == seen
     assert stored.as_of == calendar.today.isoformat()
-    assert _superseded(calendar) == set()
+    assert _superseded(calendar) == before
     calendar.tomorrow()
     done = calendar.night()
     assert (done.code, done.errors) == (0, [])
-    assert _superseded(calendar)
+    assert _superseded(calendar) > before
     calendar.tomorrow()
     words = f"exit code 1 after the pointer moved: `{said}`; the next night tags what is superseded"
     TABLE.add(TAGGING, MEASURED, words)
@@ -230,7 +232,8 @@ def _superseded(calendar: Calendar) -> set[str]:
     return {
         version
         for version in served
-        if s3.get_object_tagging(
+        if {"Key": SUPERSEDED, "Value": "true"}
+        in s3.get_object_tagging(
             Bucket=store.bucket, Key=f"models/{TARGET}/{version}/manifest.json"
         )["TagSet"]
     }
