@@ -8,8 +8,10 @@ import pytest
 from functions.ingest.environment import Environment as IngestEnvironment
 from functions.rank.settings import Settings as RankSettings
 from functions.retrain.environment import Environment as RetrainEnvironment
+from infra import kernel
 from infra import settings as limits
 from infra.settings import Settings
+from leap_model import engine
 from leap_model.limits import CLIENT_TIMEOUT_S, POINTER_CACHE_S
 from leap_model.parameters import pointer_parameter, store_parameter
 from leap_model.s3 import SUPERSEDED
@@ -56,6 +58,13 @@ def test_targets_and_their_parameters_have_one_name() -> None:
     assert set(limits.TARGETS) == set(TARGETS)
     assert set(SETTINGS.pointers()) == {pointer_parameter("prod", name) for name in TARGETS}
     assert SETTINGS.store_parameter == store_parameter("prod")
+
+
+def test_the_kernel_is_put_where_the_library_looks_for_it() -> None:
+    for processor in ("aarch64", "x86_64"):
+        name = engine.library_name("Linux", processor)
+        assert kernel.FOLDER / kernel.library_name("Linux", processor) == engine.FOLDER / name
+    assert kernel.SOURCE == engine.SOURCE
 
 
 def test_what_retrain_tags_is_what_the_lifecycle_expires() -> None:

@@ -9,9 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from functions.retrain.dataset import Attempts, Records, read_records
+from functions.retrain.judged import Judged
 from functions.retrain.learning.single import Single
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
+from functions.retrain.training import Trained, history_at_launch, train
+from leap_model.catalogue import Catalogue
 from leap_model.columns import Labels
 from leap_model.history import History, Outcomes, family_hashes, history_as_of
 from leap_model.intake import Counts, Record, take_in
@@ -22,7 +25,7 @@ from leap_model.store import LocalStore
 from leap_model.stored_catalogue import stored_catalogue
 from leap_model.targets import TARGETS
 from leap_model.times import parse_time, start_of
-from tests.support import NOW, parquet_bytes, stored_table
+from tests.support import NOW, QUICK, parquet_bytes, stored_table
 
 TINY = Settings(estimator=Single(trees=4, leaves=6, learning_rate=0.5), window_days=9)
 """Seconds matter more here than accuracy."""
@@ -105,3 +108,18 @@ def history_of(store: LocalStore, family: str, launched_at: str, before: date = 
     moment = np.array([parse_time(launched_at)], np.int64)
     hashes = family_hashes(Labels.of([family]))
     return history_as_of(outcomes(store, before), hashes, moment // 86_400_000_000 * 86_400_000_000)
+
+
+Case = tuple[Trained, Judged, Catalogue]
+"""A model, its predictions of the day after it was trained, and the catalogue."""
+
+
+def judged_case(store: LocalStore) -> Case:
+    """A model of the first nine days of a fleet, judged on the tenth."""
+    first, day, end = date(2026, 1, 1), AS_OF - timedelta(days=1), AS_OF
+    catalogue, known = stored_catalogue(store), outcomes(store, day)
+    trained = train(rows_between(store, first, day).usable(), known, catalogue, QUICK)
+    later = rows_between(store, day, end).usable()
+    history = history_at_launch(later.jobs, known)
+    predicted = trained.predict(later.jobs, history, catalogue)
+    return trained, Judged(later, history, predicted), catalogue

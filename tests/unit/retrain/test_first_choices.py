@@ -1,7 +1,6 @@
 """Which type would be first: as a ranking of the same job says, for a bounded number of jobs."""
 
 from dataclasses import replace
-from datetime import date
 
 import numpy as np
 import pytest
@@ -10,30 +9,16 @@ from functions.retrain import first_choices as module
 from functions.retrain.elsewhere import on_types
 from functions.retrain.first_choices import first_choices
 from functions.retrain.judged import Judged
-from functions.retrain.training import Trained, history_at_launch, train
-from leap_model.catalogue import Catalogue
 from leap_model.columns import Objects
-from leap_model.stored_catalogue import stored_catalogue
 from leap_model.targets import TARGETS
-from tests.support import CATALOGUE, QUICK, RATES, filled, fleet
-from tests.unit.retrain.nights import outcomes, rows_between
-
-FIRST, DAY, END = date(2026, 1, 1), date(2026, 1, 10), date(2026, 1, 11)
-Case = tuple[Trained, Judged, Catalogue]
+from tests.support import CATALOGUE, RATES, filled, fleet
+from tests.unit.retrain.nights import Case, judged_case
 
 
 @pytest.fixture(scope="module")
 def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
-    store = filled(tmp_path_factory.mktemp("choices"), fleet(900))
-    catalogue, known = stored_catalogue(store), outcomes(store, DAY)
-    trained = train(rows_between(store, FIRST, DAY).usable(), known, catalogue, QUICK)
-    later = rows_between(store, DAY, END).usable()
-    history = history_at_launch(later.jobs, known)
-    return (
-        trained,
-        Judged(later, history, trained.predict(later.jobs, history, catalogue)),
-        catalogue,
-    )
+    """A model of a fleet whose throughput hangs on the hosts, the model and the hardware."""
+    return judged_case(filled(tmp_path_factory.mktemp("choices"), fleet(900)))
 
 
 def test_the_type_with_the_most_work_per_dollar_is_first(case: Case) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -10,30 +9,14 @@ import pytest
 
 from functions.retrain import importance as module
 from functions.retrain.importance import group_of, importance
-from functions.retrain.judged import Judged
-from functions.retrain.training import Trained, history_at_launch, train
-from leap_model.catalogue import Catalogue
-from leap_model.stored_catalogue import stored_catalogue
-from tests.support import QUICK, filled, fleet
-from tests.unit.retrain.nights import outcomes, rows_between
-
-FIRST, DAY, END = date(2026, 1, 1), date(2026, 1, 10), date(2026, 1, 11)
-Case = tuple[Trained, Judged, Catalogue]
+from tests.support import filled, fleet
+from tests.unit.retrain.nights import Case, judged_case
 
 
 @pytest.fixture(scope="module")
 def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     """A model of a fleet whose throughput hangs on the hosts, the model and the hardware."""
-    store = filled(tmp_path_factory.mktemp("importance"), fleet(900))
-    catalogue, known = stored_catalogue(store), outcomes(store, DAY)
-    trained = train(rows_between(store, FIRST, DAY).usable(), known, catalogue, QUICK)
-    later = rows_between(store, DAY, END).usable()
-    history = history_at_launch(later.jobs, known)
-    return (
-        trained,
-        Judged(later, history, trained.predict(later.jobs, history, catalogue)),
-        catalogue,
-    )
+    return judged_case(filled(tmp_path_factory.mktemp("importance"), fleet(900)))
 
 
 def _ticking(step: float) -> Any:
