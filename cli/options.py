@@ -121,6 +121,13 @@ target = click.option(
     show_default=True,
     help="What is predicted.",
 )
+horizon_days = click.option(
+    "--horizon-days",
+    type=click.IntRange(1, 3_650),
+    default=1,
+    show_default=True,
+    help="Days from each night on that it is scored on.",
+)
 window_days = click.option(
     "--window-days",
     type=click.IntRange(1, 36_500),

@@ -55,7 +55,7 @@ def laboratory() -> None:
 @click.option("--nights", type=click.IntRange(1, 1_000), required=True, help="How many.")
 @click.option("--from", "first", type=options.DATE, help="First night. Default: the last nights.")
 @options.window_days
-@click.option("--horizon-days", type=click.IntRange(1, 3_650), default=1, show_default=True)
+@options.horizon_days
 @click.option("--methods", "names", callback=named, required=True, help="Separated by commas.")
 @click.option("--baseline", help="Whom the others are compared with. Default: the first method.")
 @click.option("--results", type=_FOLDER, required=True, help="Where results are kept.")
@@ -104,7 +104,7 @@ def table(
 @click.option("--truth", type=_FOLDER, help="A simulated fleet's truth, for regret.")
 @click.option("--from", "first", type=options.DATE, help="The night. Default: the store's last.")
 @options.window_days
-@click.option("--horizon-days", type=click.IntRange(1, 3_650), default=1, show_default=True)
+@options.horizon_days
 @click.option(
     "--estimator",
     "name",

@@ -28,13 +28,7 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--nights", type=click.IntRange(1, 1_000), required=True, help="How many.")
 @click.option("--from", "first", type=options.DATE, help="First night. Default: the last nights.")
 @options.window_days
-@click.option(
-    "--horizon-days",
-    type=click.IntRange(1, 3_650),
-    default=1,
-    show_default=True,
-    help="Days from each night on that it is scored on.",
-)
+@options.horizon_days
 @options.target
 @options.estimator
 @options.constants
