@@ -45,8 +45,8 @@ class Rank(Construct):
 
 def reading(scope: Construct, settings: Settings, store: Store) -> list[iam.PolicyStatement]:
     """What a ranker needs, in the function or in a launcher's own process."""
-    switches = f"pointers/{settings.stage}/switches.json"
+    documents = [f"pointers/{settings.stage}/{name}.json" for name in (*limits.TARGETS, "switches")]
     return [
-        allow("s3:GetObject", on=store.objects("models/*", switches)),
+        allow("s3:GetObject", on=store.objects("models/*", *documents)),
         allow("ssm:GetParameter", on=parameters(scope, *settings.pointers())),
     ]

@@ -9,7 +9,7 @@ from cli.doctor.report import Problem, Problems
 from cli.doctor.rules import MOST_MODEL_AGE_H
 from leap_model.artifact import load
 from leap_model.errors import ArtifactError, ModelUnavailableError, StoreError
-from leap_model.pointer import Pointer, pointer_key, read_pointer
+from leap_model.pointer import Pointer, newest, pointer_key, read_pointer
 from leap_model.times import start_of
 
 Parameter: TypeAlias = Callable[[str], Pointer | None]
@@ -47,8 +47,9 @@ def pointer_problems(
         do = f"bring back what it was, or delete it and {again}"
         yield Problem(f"{key} is broken: {fault}", "it names one version", do)
         return
-    if parameter is None and stored is not None:
-        served[target] = stored
+    pointer = newest(stored, seen)
+    if pointer is not None and (parameter is None or seen is not None):
+        served[target] = pointer
     if stored is None and seen is None and target == "throughput":
         yield Problem(f"{key} is not there", "a stage that ranks points at a model", again)
     if parameter is not None and seen != stored:

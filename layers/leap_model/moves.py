@@ -15,7 +15,7 @@ from leap_model.artifact import load
 from leap_model.errors import LeapError
 from leap_model.pointer import Pointer, parse_pointer, read_pointer, write_pointer
 from leap_model.store import Store, checked_key
-from leap_model.times import format_time, now_us
+from leap_model.times import format_time, now_us, parse_time
 
 _log = logging.getLogger(__name__)
 _NUMBER = re.compile(r"[0-9]{8}\.json")
@@ -62,6 +62,10 @@ def move_pointer(
 ) -> Move:
     """Put a move from `current`, which has the tag `etag`, on record, and make it.
 
+    The pointer that is made says a later `published_at` than the one it replaces: its own where
+    that is later, else the next moment there is, since whoever made `current` may have a clock that
+    is ahead.
+
     Raises
     ------
     ConflictError
@@ -69,6 +73,10 @@ def move_pointer(
     StoreError
         The move could not be recorded or made.
     """
+    if current is not None:
+        earliest = parse_time(current.published_at) + 1
+        moved_at = max(parse_time(pointer.published_at), earliest)
+        pointer = replace(pointer, published_at=format_time(moved_at))
     move = Move(action, pointer.published_at, current, pointer)
     _record(store, stage, target, move)
     store.retain(pointer.uri)

@@ -1,6 +1,7 @@
 """The pointer as a deployed stage's readers see it: an SSM parameter (contract section 3).
 
-SSM has no conditional write, so the object in the store decides and the parameter follows it.
+SSM has no conditional write, so the object in the store decides and the parameter follows it. It
+may lag, or for a moment be set back: readers look at the object too (`source.py`).
 """
 
 import json
@@ -74,7 +75,7 @@ class Parameters:
 
 
 def deployed_pointer(parameters: Parameters, stage: str, target: str) -> Pointer | None:
-    """The pointer that a deployed stage's readers see.
+    """The pointer that a deployed stage's parameter tells.
 
     Raises
     ------
@@ -88,21 +89,20 @@ def deployed_pointer(parameters: Parameters, stage: str, target: str) -> Pointer
 def follow_pointer(parameters: Parameters, store: Store, stage: str, target: str) -> Pointer | None:
     """Make the parameter say what the store's object says, and give that.
 
-    The object may move while the parameter is written: it is looked at again until both agree, so
-    that of two writers the last one to look leaves the parameter at the newer.
+    The object is read right before each write of the parameter, and both again after it, until they
+    agree. A writer that is overtaken between the two sets the parameter back until it has looked
+    again, or until the next run if it ends there; readers go by the object meanwhile.
     """
     name = pointer_parameter(stage, target)
-    pointer, _ = read_pointer(store, stage, target)
     for _ in range(_FOLLOWS):
+        said = parameters.read(name)
+        pointer, _ = read_pointer(store, stage, target)
         if pointer is None:
             return None
         text = json.dumps(pointer.to_json())
-        if parameters.read(name) != text:
-            parameters.write(name, text)
-        again, _ = read_pointer(store, stage, target)
-        if again == pointer:
+        if said == text:
             return pointer
-        pointer = again
+        parameters.write(name, text)
     return pointer
 
 

@@ -63,6 +63,16 @@ def parse_pointer(content: bytes) -> Pointer:
         raise ModelUnavailableError(f"the pointer is unreadable: {fault}") from None
 
 
+def newest(*pointers: Pointer | None) -> Pointer | None:
+    """The one that was pointed at last; of equals the first, None where there is none.
+
+    A move's `published_at` is after that of what it replaced (`move_pointer`), whatever the clocks
+    of those who move: of two that a stage pointed at, the greater came later.
+    """
+    known = [pointer for pointer in pointers if pointer is not None]
+    return max(known, key=lambda pointer: parse_time(pointer.published_at), default=None)
+
+
 def write_pointer(
     store: Store, stage: str, target: str, pointer: Pointer, etag: str | None
 ) -> None:

@@ -89,7 +89,7 @@ class Ranker:
         premium_filter: bool = True,
         cache_s: float = limits.POINTER_CACHE_S,
     ) -> Self:
-        """A ranker of a deployed stage: pointer in SSM, artifact and switches in S3.
+        """A ranker of a deployed stage: pointer in SSM and S3, artifact and switches in S3.
 
         Every call to AWS has a budget of about a second; the artifact is fetched when the pointer
         names another, and the last good one serves on while AWS does not answer.

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from leap_model import limits
 from leap_model.artifact import Artifact, load
 from leap_model.errors import ModelUnavailableError
-from leap_model.pointer import Pointer, read_pointer
+from leap_model.pointer import Pointer, newest, read_pointer
 from leap_model.store import Store
 from leap_model.switches import EVERYONE, NOBODY, Switches, parse_switches, switches_key
 from leap_model.targets import TARGETS
@@ -52,7 +53,11 @@ class StageSource:
     A version that does not load leaves the last good one serving, and is tried again when the
     cache time is over; its failure is logged once.
     The stage `local` is a person's own folder: it has no switches unless they are asked for.
-    A stage's pointer lies in the store unless `pointer_of` says where it is, by target.
+    A stage's pointer is the object in the store. Where there is a parameter that follows it,
+    `pointer_of` says what that tells of a target: without it nothing is pointed at, and of the two
+    the one that was pointed at last counts. The parameter may have been set back; the object, whose
+    writes are conditional, never is. Where the object cannot be read, what was known before stands
+    in for it: the parameter is gone by, but not back.
 
     Attributes
     ----------
@@ -71,7 +76,7 @@ class StageSource:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failures = 0
-        self._pointer_of = pointer_of or (lambda target: read_pointer(store, stage, target)[0])
+        self._pointer_of = pointer_of
         self._store = store
         self._stage = stage
         self._switched = switched
@@ -84,7 +89,7 @@ class StageSource:
         self._models: dict[str, Versioned | None] = dict.fromkeys(TARGETS)
         self._wanted: dict[str, Pointer | None] = dict.fromkeys(TARGETS)
         self._switches = NOBODY
-        self._faults = dict.fromkeys(("switches", *TARGETS), "")
+        self._faults: defaultdict[str, str] = defaultdict(str)
 
     def current(self) -> Serving:
         """What the stage serves now.
@@ -132,7 +137,7 @@ class StageSource:
 
     def _point(self, target: str) -> None:
         """Take up what the pointer names, unless it serves or is on its way."""
-        pointer = self._pointer_of(target)
+        pointer = self._pointed(target)
         if pointer is None and target == "throughput":
             raise ModelUnavailableError(f"the stage {self._stage} points at no model")
         self._wanted[target] = pointer
@@ -142,6 +147,22 @@ class StageSource:
             self._faults[target] = ""
         elif not self._loading[target].under_way:
             self._loading[target].begin(lambda: self._load(target, pointer))
+
+    def _pointed(self, target: str) -> Pointer | None:
+        """What the stage points at, by its object and, where there is one, its parameter."""
+        if self._pointer_of is None:
+            return self._stored(target)
+        said = self._pointer_of(target)
+        if said is None:
+            return None
+        other, part = self._wanted[target], f"object of {target}"
+        with self._keeping(part):
+            other = self._stored(target)
+            self._faults[part] = ""
+        return newest(other, said)
+
+    def _stored(self, target: str) -> Pointer | None:
+        return read_pointer(self._store, self._stage, target)[0]
 
     def _load(self, target: str, pointer: Pointer) -> None:
         with self._keeping(target):
@@ -164,7 +185,7 @@ class StageSource:
         if str(fault) != self._faults[part]:
             _log.warning("%s of stage %s not refreshed: %s", part, self._stage, fault)
         self._faults[part] = str(fault)
-        self.failures += part in TARGETS
+        self.failures += part != "switches"
 
     def _read_switches(self) -> Switches:
         if not self._switched:

@@ -22,6 +22,8 @@ from cli.local_aws.roles import LauncherRole
 from leap_model import RankClient, Ranker
 from leap_model.errors import LeapError
 from leap_model.events import ATTEMPT, RANKING, SOURCE
+from leap_model.parameters import Parameters, pointer_parameter
+from leap_model.pointer import pointer_key
 from tests.end_to_end.conftest import STAGE, Stage
 from tests.end_to_end.permissions import TABLE, Grant, Rights
 from tests.support import attempt, checked, request
@@ -30,6 +32,7 @@ from tests.unit.cli.commands import json_lines
 Trained = tuple[Stage, list[str]]
 
 LONGEST_S = 60.0
+BY_PARAMETER = "it ranks by the parameter, which may have been set back, and every look"
 DAY = "2017-03-0{}"
 """Days that no night and no other test looks at."""
 
@@ -151,6 +154,8 @@ def _send_back(stage: Stage) -> None:
 
 SEND = Grant("RankRole", "events:PutEvents", "event-bus/leap-STAGE")
 UTILIZATION = Grant("RankRole", "ssm:GetParameter", "/leap/STAGE/utilization/pointer")
+OBJECTS = ["STORE/pointers/STAGE/throughput.json", "STORE/pointers/STAGE/utilization.json"]
+CONFIRM = [Grant("RankRole", "s3:GetObject", name) for name in OBJECTS]
 EMPTY = {
     Grant("RankRole", "s3:GetObject", "STORE/models/*"): "model_unavailable",
     Grant("RankRole", "s3:GetObject", "STORE/pointers/STAGE/switches.json"): "switched_off",
@@ -234,6 +239,34 @@ def test_a_rank_function_that_may_not_look_for_another_target_ranks_and_counts_i
     TABLE.add(UTILIZATION, "the rank function", words)
 
 
+@pytest.fixture
+def both_targets(trained: Trained) -> Iterator[None]:
+    """The stage points at a model of the other target, too; it is none, which each look counts."""
+    store, name = trained[0].store, pointer_parameter(STAGE, "utilization")
+    text = Parameters().read(pointer_parameter(STAGE, "throughput")) or ""
+    key = pointer_key(STAGE, "utilization")
+    assert store.create(key, text.encode())
+    Parameters().write(name, text)
+    yield
+    boto3.client("ssm").delete_parameter(Name=name)
+    boto3.client("s3").delete_object(Bucket=store.bucket, Key=key)
+
+
+@pytest.mark.usefixtures("both_targets")
+@pytest.mark.parametrize("grant", CONFIRM, ids=str)
+def test_a_rank_function_that_may_not_read_a_pointer_s_object_goes_by_the_parameter(
+    cold: ColdFunction, rights: Rights, grant: Grant
+) -> None:
+    with rights.without(grant):
+        since = cold.start()
+        assert cold.asked()["preference"]
+        assert waited(lambda: _metric(rights, since, "ModelLoadFailures") == 2)
+    before = _metric(rights, since, "ModelLoadFailures")
+    assert cold.asked()["preference"]
+    assert waited(lambda: _metric(rights, since, "ModelLoadFailures") == before + 1)
+    TABLE.add(grant, "the rank function", f"{BY_PARAMETER} counts as one of `ModelLoadFailures`")
+
+
 def test_a_rank_function_that_may_not_send_ranks_and_counts_what_is_lost(
     cold: ColdFunction, rights: Rights, trained: Trained
 ) -> None:
@@ -269,6 +302,7 @@ RANKER = {
     ): "model_unavailable",
     Grant("LaunchersRanking", "ssm:GetParameter", "/leap/STAGE/utilization/pointer"): None,
 }
+OBJECTS_IN_PROCESS = [Grant("LaunchersRanking", "s3:GetObject", name) for name in OBJECTS]
 WHERE = Grant("LaunchersRanking", "ssm:GetParameter", "/leap/STAGE/store")
 
 
@@ -310,6 +344,20 @@ def test_a_ranker_in_process_without_a_right_gives_an_empty_list_and_why(
         said = f": `{rights.short(answer['detail'])}`" if "detail" in answer else ""
         words = f"an empty list, `{answer['reason']}`{said}"
     TABLE.add(grant, "`Ranker.from_aws`", words)
+
+
+@pytest.mark.usefixtures("both_targets")
+@pytest.mark.parametrize("grant", OBJECTS_IN_PROCESS, ids=str)
+def test_a_ranker_in_process_that_may_not_read_a_pointer_s_object_goes_by_the_parameter(
+    ranker: Callable[[], Ranker], rights: Rights, grant: Grant
+) -> None:
+    made = ranker()
+    with rights.without(grant):
+        assert checked(made.rank(request()))["preference"]
+        assert made.load_failures == 2
+    assert checked(made.rank(request()))["preference"]
+    assert made.load_failures == 3
+    TABLE.add(grant, "`Ranker.from_aws`", f"{BY_PARAMETER} is one of its `load_failures`")
 
 
 def test_a_ranker_that_may_not_know_where_the_store_is_says_so(
@@ -358,4 +406,5 @@ def test_a_launcher_that_may_not_ask_gets_an_empty_list(trained: Trained, rights
     TABLE.add(ASK, "`RankClient`", words)
 
 
-GRANTS = [*INGEST, *EMPTY, SEND, UTILIZATION, *RANKER, WHERE, PUBLISH, ASK]
+OF_RANKING = [*EMPTY, SEND, UTILIZATION, *CONFIRM, *RANKER, *OBJECTS_IN_PROCESS, WHERE]
+GRANTS = [*INGEST, *OF_RANKING, PUBLISH, ASK]

@@ -171,7 +171,7 @@ def test_a_night_without_a_right_says_which_and_readers_keep_their_model(
         assert (again.code, again.errors) == (0, [])
         assert calendar.pointers() == (stored, stored)
         calendar.tomorrow()
-        then = "readers keep theirs, the next run makes the parameter follow"
+        then = "readers go by the object, the next run makes the parameter follow"
         if row.followed:
             then = "after the pointer moved, and readers with it"
         words = f"exit code 1: `{said}`; {then}"

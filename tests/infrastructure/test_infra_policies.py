@@ -25,7 +25,11 @@ def parameters(stage: str, *targets: str) -> list[str]:
 
 def reading(stage: str) -> list[tuple[Any, ...]]:
     """What a ranker needs."""
-    objects = [f"{STORE}/models/*", f"{STORE}/pointers/{stage}/switches.json"]
+    documents = (TRAINED, "utilization", "switches")
+    objects = [
+        f"{STORE}/models/*",
+        *(f"{STORE}/pointers/{stage}/{name}.json" for name in documents),
+    ]
     return [
         ("s3:GetObject", objects),
         ("ssm:GetParameter", parameters(stage, TRAINED, "utilization")),

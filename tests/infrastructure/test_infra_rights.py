@@ -13,7 +13,8 @@ from functions.retrain.environment import Environment
 from leap_model import Ranker
 from leap_model.aws import client
 from leap_model.errors import LeapError, StoreError
-from leap_model.parameters import Parameters, store_parameter
+from leap_model.parameters import Parameters, pointer_parameter, store_parameter
+from leap_model.pointer import pointer_key
 from leap_model.s3 import SUPERSEDED, S3Store
 from leap_model.store import Store
 from leap_model.stored_catalogue import KEY
@@ -156,6 +157,29 @@ def test_nobody_but_the_nightly_run_moves_a_pointer_or_reads_attempts(
                 call()
 
 
-def test_a_stage_does_not_read_the_switches_of_another(dev: Template, store: S3Store) -> None:
-    with acting_as(Role.of(dev, "RankRole")), pytest.raises(StoreError, match="AccessDenied"):
-        store.read(switches_key("prod"))
+@pytest.mark.parametrize(
+    "key",
+    [
+        switches_key("prod"),
+        pointer_key("prod", "throughput"),
+        "pointers/dev/throughput.moves/00000001.json",
+    ],
+)
+@pytest.mark.parametrize("identity", ["RankRole", "LaunchersRanking"])
+def test_a_ranker_reads_no_other_stage_and_no_record_of_a_move(
+    dev: Template, store: S3Store, identity: str, key: str
+) -> None:
+    store.create(key, b"{}")
+    with acting_as(Role.of(dev, identity)), pytest.raises(StoreError, match="AccessDenied"):
+        store.read(key)
+
+
+def test_a_ranker_may_tell_that_the_parameter_was_set_back(dev: Template, store: S3Store) -> None:
+    night(store, 13)
+    older = Parameters().read(pointer_parameter(STAGE, "throughput"))
+    night(store, 14)
+    Parameters().write(pointer_parameter(STAGE, "throughput"), older or "")
+    with acting_as(Role.of(dev, "RankRole")) as role:
+        answer = Ranker.from_aws(STAGE, store_uri=f"s3://{BUCKET}").rank(request())
+    assert answer["model_version"].startswith("2026-01-14-")
+    assert [one for one in role.refused if "switches" not in one] == []

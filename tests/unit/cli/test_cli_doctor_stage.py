@@ -242,14 +242,19 @@ def test_a_planted_problem_is_found_and_no_other(name: str, deployed: Deployed) 
     assert wrong in said
 
 
-def test_the_parameter_is_what_is_looked_at_where_it_names_another_version(
-    deployed: Deployed,
+@pytest.mark.parametrize(
+    ("moved", "looked_at"),
+    [("2020-01-01T00:00:00Z", []), ("2040-01-01T00:00:00Z", ["throughput model"])],
+)
+def test_of_parameter_and_object_what_readers_go_by_is_looked_at(
+    deployed: Deployed, moved: str, looked_at: list[str]
 ) -> None:
-    _pointing(deployed, version="2026-01-10-x", uri="models/throughput/2026-01-10-x")
+    named = {"version": "2026-01-10-x", "uri": "models/throughput/2026-01-10-x"}
+    _pointing(deployed, **named, published_at=moved)
     _, document = examined("--stage", STAGE)
-    (pointer, model) = found(document)
+    pointer, *others = found(document)
     assert pointer[1].startswith(f"{PARAMETER} names 2026-01-10-x, {POINTER} 2026-01-13-")
-    assert model[0] == "throughput model"
+    assert [check for check, _ in others] == looked_at
 
 
 def test_a_backlog_is_found(deployed: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
