@@ -19,6 +19,8 @@ from cli.local_aws.roles import LauncherRole
 from cli.local_aws.schedule import start_target
 from cli.local_aws.server import LocalAws, local_aws
 from cli.local_aws.tasks import TaskRunner
+from leap_model.parameters import Parameters, pointer_parameter
+from leap_model.pointer import pointer_key
 from leap_model.s3 import S3Store
 from leap_model.switches import write_switches
 from tests.end_to_end.permissions import TABLE
@@ -116,3 +118,16 @@ def filled(stage: Stage) -> Stage:
 def trained(filled: Stage) -> tuple[Stage, list[str]]:
     """A stage after its first night, and what that said."""
     return filled, filled.night()
+
+
+@pytest.fixture
+def both_targets(trained: tuple[Stage, list[str]]) -> Iterator[None]:
+    """The stage points at a model of the other target, too; it is none, which each look counts."""
+    store, name = trained[0].store, pointer_parameter(STAGE, "utilization")
+    text = Parameters().read(pointer_parameter(STAGE, "throughput")) or ""
+    key = pointer_key(STAGE, "utilization")
+    assert store.create(key, text.encode())
+    Parameters().write(name, text)
+    yield
+    boto3.client("ssm").delete_parameter(Name=name)
+    boto3.client("s3").delete_object(Bucket=store.bucket, Key=key)

@@ -22,6 +22,11 @@ _DIGEST = 8
 """Characters that CloudFormation's ids end in."""
 
 
+OBJECTS = ("STORE/pointers/STAGE/throughput.json", "STORE/pointers/STAGE/utilization.json")
+"""What a ranker compares the parameters of its pointers with."""
+BY_PARAMETER = "it ranks by the parameter, which may have been set back, and every look"
+
+
 @dataclass(frozen=True, order=True)
 class Grant:
     """One action on one resource that an identity is allowed, with names that last."""

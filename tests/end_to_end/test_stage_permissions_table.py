@@ -8,10 +8,11 @@ from tests.end_to_end.conftest import STAGE, Stage
 from tests.end_to_end.permissions import TABLE, Rights
 from tests.end_to_end.test_stage_permissions import GRANTS as OF_FUNCTIONS
 from tests.end_to_end.test_stage_permissions_nights import GRANTS as OF_NIGHTS
+from tests.end_to_end.test_stage_permissions_ranker import GRANTS as OF_RANKER
 from tests.end_to_end.test_stage_permissions_services import GRANTS as OF_SERVICES
 
 DOCUMENT = CHECKOUT / "docs" / "permissions.md"
-LOOKED_AT = [*OF_FUNCTIONS, *OF_NIGHTS, *OF_SERVICES]
+LOOKED_AT = [*OF_FUNCTIONS, *OF_RANKER, *OF_NIGHTS, *OF_SERVICES]
 
 
 def test_every_right_that_the_stack_gives_is_taken_away_by_a_test(stage: Stage) -> None:
