@@ -22,7 +22,7 @@ _POLLERS: Final = 5
 _POLLS: Final = _POLLERS * DAYS * 86_400 // 20
 _PER_RECEIVE: Final = 10
 _INSTANCES: Final = 5
-"""Assumed of the rank function, kept warm by one ranking in 3.5 s; each looks for switches."""
+"""Assumed of the rank function, kept warm by one ranking in 3.5 s; each looks for two objects."""
 _PUT_S: Final = 0.05
 """Assumed for one write to S3, which no emulator can time."""
 _RETRAIN_START_S: Final = 90
@@ -96,7 +96,7 @@ def _rankings(call: Call) -> Iterator[Item]:
     yield "Lambda rank: time", used, "GB-s", "lambda_gb_second"
     yield "Lambda rank: calls", calls, "calls", "lambda_request"
     looks = _INSTANCES * DAYS * 86_400 / limits.RANK_CACHE_S
-    yield "S3: switches read by rank", looks, "objects", "s3_get"
+    yield "S3: switches and pointer read by rank", 2 * looks, "objects", "s3_get"
     yield "Transfer out: answers", calls * call.answered / 1e9, "GB", "transfer_out_gb"
     recorded = calls * limits.RANK_SAMPLE
     each = ceil(call.recorded / 65_536)

@@ -182,9 +182,10 @@ class StageSource:
             self._failed(part, fault)
 
     def _failed(self, part: str, fault: Exception) -> None:
-        if str(fault) != self._faults[part]:
-            _log.warning("%s of stage %s not refreshed: %s", part, self._stage, fault)
-        self._faults[part] = str(fault)
+        why = str(fault) or type(fault).__name__
+        if why != self._faults[part]:
+            _log.warning("%s of stage %s not refreshed: %s", part, self._stage, why)
+        self._faults[part] = why
         self.failures += part != "switches"
 
     def _read_switches(self) -> Switches:
