@@ -172,6 +172,11 @@ class StageSource:
             if self._wanted[target] == pointer:  # it was not rolled back meanwhile
                 self._models[target] = Versioned(pointer.version, artifact)
                 self._faults[target] = ""
+                return
+        wanted, served = self._wanted[target], self._models[target]
+        # Who waits for a first model gets the one that is pointed at by now.
+        if served is None and wanted is not None and wanted != pointer:
+            self._load(target, wanted)
 
     @contextmanager
     def _keeping(self, part: str) -> Iterator[None]:

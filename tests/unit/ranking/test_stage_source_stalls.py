@@ -3,7 +3,8 @@
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,9 +27,11 @@ class Stalling:
     arrived: threading.Event = field(default_factory=threading.Event)
     asked: list[str] = field(default_factory=list)
     version: str = "v1"
+    looks: int = 0
 
     def pointer(self, target: str) -> Pointer | None:
         if target != "throughput":
+            self.looks += 1  # the last of a look
             return None
         at = "2026-01-01"
         return Pointer(self.version, f"models/{self.version}", "0", at, f"{at}T00:00:00Z")
@@ -136,6 +139,37 @@ def test_without_a_model_every_ranking_waits_for_the_first(
         thread.join(LONG_S)
     assert given == ["v1"] * 3
     assert stalling.asked[0] == "v1"
+
+
+def test_a_version_that_is_pointed_at_while_the_first_one_is_on_its_way_is_fetched_after_it(
+    stalling: Stalling, source: StageSource
+) -> None:
+    stalling.arrived.clear()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(lambda: source.current().throughput.version)
+        _asked(stalling, 1)
+        stalling.version = "v2"
+        second = pool.submit(lambda: source.current().throughput.version)
+        _looked(stalling, 2)
+        stalling.arrived.set()
+        assert [first.result(LONG_S), second.result(LONG_S)] == ["v2", "v2"]
+    assert stalling.asked == ["v1", "v2"]
+
+
+def _asked(stalling: Stalling, times: int) -> None:
+    assert _comes_true(lambda: len(stalling.asked) == times)
+
+
+def _looked(stalling: Stalling, times: int) -> None:
+    assert _comes_true(lambda: stalling.looks == times)
+
+
+def _comes_true(condition: Callable[[], bool]) -> bool:
+    """Whether it comes true in time."""
+    ends = time.monotonic() + LONG_S
+    while not condition() and time.monotonic() < ends:
+        time.sleep(0.005)
+    return condition()
 
 
 def test_a_process_without_a_thread_to_spare_serves_what_it_has(
