@@ -25,7 +25,42 @@ from tests.aws import train_quickly
 _LONGEST_S = 120.0
 _KEPT = ("PATH", "LANG", "LC_ALL")
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["tests.end_to_end.lone_nights"])
+_SERVER.set_forkserver_preload(["tests.end_to_end.lone_nights", "sklearn.ensemble"])
+
+
+class Task:
+    """A run under way, in a process of its own. One thread alone may begin tasks and await them.
+
+    Parameters
+    ----------
+    variables : mapping
+        All that it is told.
+    log : Path
+        What it prints.
+    """
+
+    def __init__(self, variables: Mapping[str, str], log: Path) -> None:
+        self._log = log
+        self._process = _SERVER.Process(target=_become, args=(dict(variables), str(log)))
+        self._process.start()
+
+    def send(self, number: int) -> None:
+        """Send it a signal."""
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
+
+    def end(self) -> tuple[int, str]:
+        """Its exit code, negative where a signal ended it, and what it printed."""
+        self._process.join(_LONGEST_S)
+        if self._process.exitcode is None:
+            self.kill()
+            raise AssertionError(f"no end after {_LONGEST_S:g} s:\n{self._log.read_text()}")
+        return self._process.exitcode, self._log.read_text()
+
+    def kill(self) -> None:
+        """End it, if it has not ended."""
+        self._process.kill()
+        self._process.join(_LONGEST_S)
 
 
 @dataclass(frozen=True)
@@ -78,15 +113,9 @@ class LoneNights:
         place.mkdir()
         log = self._folder / f"night-{self._count}.log"
         told = {"LEAP_SCHEDULED_TIME": f"{as_of}T02:00:00Z", "TMPDIR": str(place)}
-        process = _SERVER.Process(target=_become, args=(self._variables | told, str(log)))
-        process.start()
-        process.join(_LONGEST_S)
-        if process.is_alive():
-            process.kill()
-        assert process.exitcode is not None, f"no end after {_LONGEST_S:g} s"
-        text = log.read_text()
+        code, text = Task(self._variables | told, log).end()
         try:
-            return Night(process.exitcode, [json.loads(line) for line in text.splitlines()])
+            return Night(code, [json.loads(line) for line in text.splitlines()])
         except ValueError:
             raise AssertionError(f"a line is no JSON in:\n{text}") from None
 

@@ -1,14 +1,12 @@
 """Nightly runs that are stopped at a call, and ended there or let go on, and readers beside them.
 
-Each is the real command in a process of its own, on a store and parameters of the local AWS, beside
-those of the deployed stage. A server between them stops it.
+Each is the command itself in a process of its own (`lone_nights.py`), on a store and parameters of
+the local AWS, beside those of the deployed stage. A server between them stops it.
 """
 
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +19,6 @@ from typing import Self
 import boto3
 import pytest
 
-from cli.local_aws.paths import CHECKOUT
 from leap_model import Ranker
 from leap_model.artifact import load
 from leap_model.parameters import Parameters, deployed_pointer, pointer_parameter
@@ -30,13 +27,14 @@ from leap_model.s3 import S3Store
 from tests.end_to_end.conftest import Stage
 from tests.end_to_end.faults import LONGEST_S, Gate, Proxy
 from tests.end_to_end.handling import kept_clean
+from tests.end_to_end.lone_nights import Task
 from tests.support import checked, fleet, request
 from tests.support import filled as folder_with
 
 TARGET = "throughput"
 SIGNALS = (signal.SIGKILL, signal.SIGTERM)
 PARAMETER = "PutParameter"
-NOTICED_S = 1.0
+NOTICED_S = 0.5
 """Until a signal has ended what a run was waiting for."""
 
 
@@ -81,32 +79,24 @@ class Nights:
     proxy: Proxy
     folder: Path
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
-    running: list[subprocess.Popen[str]] = field(default_factory=list)
+    running: list[Task] = field(default_factory=list)
 
     def next(self) -> str:
         """A night that has not been run: later than every one before."""
         return f"2026-02-{next(self.numbers):02}"
 
-    def start(self, night: str) -> subprocess.Popen[str]:
+    def start(self, night: str) -> Task:
         """A run of it, under way."""
         told = {
             "AWS_ENDPOINT_URL": self.proxy.endpoint,
             "LEAP_STORE": str(self.store),
             "LEAP_STAGE": self.name,
             "LEAP_SCHEDULED_TIME": f"{night}T02:00:00Z",
-            "LEAP_ESTIMATOR": "plain",
             "TMPDIR": str(self.folder),
         }
-        run = subprocess.Popen(
-            [sys.executable, "-m", "functions.retrain"],
-            env=os.environ | told,
-            cwd=CHECKOUT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.running.append(run)
-        return run
+        log = self.folder / f"run-{len(self.running)}.log"
+        self.running.append(Task(os.environ | told, log))
+        return self.running[-1]
 
     def run(self, night: str) -> list[str]:
         """What a whole run says."""
@@ -116,20 +106,20 @@ class Nights:
         """Run it up to a step, and end it there; what it was about to do is not done."""
         gate = self.proxy.rule = STEPS[step]()
         run = self.start(night)
-        assert gate.reached.wait(LONGEST_S), run.communicate(timeout=LONGEST_S)
-        run.send_signal(number)
+        assert gate.reached.wait(LONGEST_S), run.end()
+        run.send(number)
         time.sleep(NOTICED_S)
         gate.drop()  # one that is asked to end may still make the parameter follow
-        run.communicate(timeout=LONGEST_S)
-        assert run.returncode == (128 + number if number == signal.SIGTERM else -number)
+        code, said_before = run.end()
+        assert code == (128 + number if number == signal.SIGTERM else -number), said_before
         self.proxy.rule = None
 
     def hold(self, matches: Callable[[str], bool], night: str) -> "Held":
         """A run that stands still at a call; other runs go on."""
         gate = self.proxy.rule = Gate(matches, only_those=True)
         run = self.start(night)
-        assert gate.reached.wait(LONGEST_S), run.communicate(timeout=LONGEST_S)
-        run.send_signal(signal.SIGSTOP)  # or it would give the call up, and make it again
+        assert gate.reached.wait(LONGEST_S), run.end()
+        run.send(signal.SIGSTOP)  # or it would give the call up, and make it again
         self.proxy.rule = None
         return Held(run, gate)
 
@@ -172,14 +162,14 @@ class Reader:
 class Held:
     """A run that stands still, and where."""
 
-    process: subprocess.Popen[str]
+    process: Task
     gate: Gate
 
     def go_on(self) -> None:
         """Its call is made and answered, and it goes on."""
         self.gate.let_go()
         assert self.gate.answered.wait(LONGEST_S)
-        self.process.send_signal(signal.SIGCONT)
+        self.process.send(signal.SIGCONT)
 
 
 class Watch:
@@ -230,10 +220,10 @@ class Watch:
         assert not self._incomplete
 
 
-def said(run: subprocess.Popen[str]) -> list[str]:
+def said(run: Task) -> list[str]:
     """The lines of a run that must end well."""
-    output, _ = run.communicate(timeout=LONGEST_S)
-    assert run.returncode == 0, output
+    code, output = run.end()
+    assert code == 0, output
     return output.splitlines()
 
 
@@ -259,5 +249,4 @@ def begun(stage: Stage, name: str, folder: Path) -> Iterator[Nights]:
         finally:
             for run in nights.running:
                 run.kill()
-                run.communicate(timeout=LONGEST_S)
             boto3.client("ssm").delete_parameter(Name=pointer_parameter(name, TARGET))

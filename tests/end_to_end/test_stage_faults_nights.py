@@ -2,8 +2,6 @@
 
 import signal
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
@@ -25,46 +23,28 @@ from tests.end_to_end.stopped_nights import (
 
 
 @pytest.fixture(scope="module")
-def ended(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Nights]]:
-    """Two stages, by the signal that ends their runs: what one does, the other does beside it."""
-    with ExitStack() as ending:
-        yield {
-            number: ending.enter_context(
-                begun(stage, f"faults-{number}", tmp_path_factory.mktemp("nights"))
-            )
-            for number in SIGNALS
-        }
-
-
-@pytest.fixture(scope="module")
-def nights(ended: dict[int, Nights]) -> Nights:
-    """One of them."""
-    return ended[signal.SIGKILL]
+def nights(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
+    """A stage beside the deployed one, after its first night."""
+    with begun(stage, "faults", tmp_path_factory.mktemp("nights")) as nights:
+        yield nights
 
 
 @pytest.fixture(autouse=True)
-def _let_through(ended: dict[int, Nights]) -> Iterator[None]:
+def _let_through(nights: Nights) -> Iterator[None]:
     yield
-    for nights in ended.values():
-        nights.proxy.rule = None
+    nights.proxy.rule = None
 
 
+@pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("step", STEPS)
 def test_a_run_that_is_ended_leaves_a_complete_pointer_and_a_second_run_mends_it(
-    step: str, ended: dict[int, Nights]
+    step: str, number: signal.Signals, nights: Nights
 ) -> None:
-    with ThreadPoolExecutor(len(ended)) as pool:
-        checks = [pool.submit(_end_and_mend, step, *entry) for entry in ended.items()]
-    for check in checks:
-        check.result()
-
-
-def _end_and_mend(step: str, number: int, nights: Nights) -> None:
     night, before = nights.next(), nights.object()
     assert before is not None
     reader = nights.reader()
     assert reader.version() == before.version
-    nights.end_at(step, night, signal.Signals(number))
+    nights.end_at(step, night, number)
     now, seen = nights.object(), nights.parameter()
     assert now is not None
     assert nights.is_complete(now)
@@ -147,7 +127,6 @@ def overtaken(nights: Nights) -> Overtaken:
     written = nights.parameter()
     served = [reader.version() for reader in (*readers, nights.reader())]
     late.process.kill()
-    late.process.communicate(timeout=LONGEST_S)
     gate.drop()
     nights.proxy.rule = None
     nights.run(newer)

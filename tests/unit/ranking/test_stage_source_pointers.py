@@ -111,7 +111,7 @@ def test_without_a_parameter_nothing_is_pointed_at(told: Told, source: StageSour
     assert told.read == 0
 
 
-UNREADABLE = {
+UNREADABLE: dict[str, tuple[Exception | None, Pointer | bytes]] = {
     "denied": (StoreError("pointers/prod/throughput.json cannot be read: AccessDenied"), OLD),
     "broken": (None, b"{"),
     "unforeseen": (MemoryError(), OLD),
