@@ -122,7 +122,7 @@ def trained(filled: Stage) -> tuple[Stage, list[str]]:
 
 @pytest.fixture
 def both_targets(trained: tuple[Stage, list[str]]) -> Iterator[None]:
-    """The stage points at a model of the other target, too; it is not there, as each look counts."""
+    """The stage points at a model of the other target, too; it is not there: each look says so."""
     store, name = trained[0].store, pointer_parameter(STAGE, "utilization")
     text = Parameters().read(pointer_parameter(STAGE, "throughput")) or ""
     text = text.replace("models/throughput/", "models/utilization/")
