@@ -14,10 +14,12 @@ from leap_model.reading import distinct, partition_days, read_days
 from leap_model.store import LocalStore, Store
 from leap_model.table import SCHEMA
 from tests.end_to_end.conftest import FLEET, Stage
+from tests.end_to_end.handling import until
 from tests.support import attempt
 from tests.unit.cli.commands import document
-from tests.unit.local_aws.processes import eventually
 
+ARRIVED_S = 120.0
+"""What arrives passes a bus, a queue and a function, on a machine that may be busy."""
 REAL_DATA = (date(2019, 1, 1), date(2026, 1, 1))
 """From its first day to before the first day of the fleet."""
 
@@ -36,7 +38,7 @@ def _waiting(queue: str) -> int:
 
 
 def test_attempts_that_are_sent_twice_count_once(filled: Stage) -> None:
-    assert eventually(lambda: _waiting(filled.outputs["QueueUrl"]) == 0)
+    assert until(lambda: _waiting(filled.outputs["QueueUrl"]) == 0, ARRIVED_S, every_s=0.5)
     rows = _rows(filled.store, date(2026, 1, 1), date.max)
     assert rows["attempt_id"].to_pylist() == sorted(entry["attempt_id"] for entry in FLEET)
 
@@ -53,10 +55,10 @@ def test_a_malformed_attempt_is_kept_apart_and_its_neighbours_are_stored(filled:
         lines = [json.loads(line) for content in contents for line in content.splitlines()]
         return [line for line in lines if '"malformed"' in line["body"]]
 
-    assert eventually(lambda: len(rejected()) == 1)
+    assert until(lambda: len(rejected()) == 1, ARRIVED_S, every_s=0.5)
     (line,) = rejected()
     assert line["field"] == "num_trainers"
-    assert eventually(lambda: _waiting(filled.outputs["QueueUrl"]) == 0)
+    assert until(lambda: _waiting(filled.outputs["QueueUrl"]) == 0, ARRIVED_S, every_s=0.5)
     assert _waiting(filled.outputs["DeadLettersUrl"]) == 0
     stored = _rows(filled.store, date(2018, 6, 1), date(2018, 6, 2))
     assert stored["attempt_id"].to_pylist() == ["neighbour-0", "neighbour-1"]

@@ -23,9 +23,11 @@ from leap_model import RankClient, Ranker
 from leap_model.parameters import Parameters, deployed_pointer
 from leap_model.pointer import read_pointer
 from tests.end_to_end.conftest import FLEET, STAGE, Stage
+from tests.end_to_end.handling import until
 from tests.support import checked, request
-from tests.unit.local_aws.processes import eventually, listening, told_of
+from tests.unit.local_aws.processes import listening, told_of
 
+ARRIVED_S = 120.0
 Trained = tuple[Stage, list[str]]
 
 
@@ -149,7 +151,7 @@ def test_a_served_ranking_that_is_sampled_ends_in_the_store(trained: Trained) ->
         rows = [row for content in contents for row in pq.read_table(BytesIO(content)).to_pylist()]
         return {row["ranking_id"]: row for row in rows}
 
-    assert eventually(lambda: answer["ranking_id"] in stored())
+    assert until(lambda: answer["ranking_id"] in stored(), ARRIVED_S, every_s=0.5)
     row = stored()[answer["ranking_id"]]
     assert json.loads(row["answer"])["preference"] == answer["preference"]
     assert len(json.loads(row["features"])["rows"]) == 3
