@@ -104,7 +104,8 @@ def night_of_rows(data: Measured, kept: NDArray[np.bool_], asked: Ints) -> Night
     """A night trained on some rows, whenever they ran, and asked of others.
 
     History is of the rows `kept` alone: of the family, and completed before the start of the day of
-    a row's launch. No measurement of the rows asked about is in it.
+    a row's launch. What resembles a job, for methods that look for it, is of the rows `kept`
+    whenever they ran. No measurement of the rows asked about is in either.
 
     Parameters
     ----------
@@ -121,9 +122,10 @@ def night_of_rows(data: Measured, kept: NDArray[np.bool_], asked: Ints) -> Night
     jobs = unmeasured(data.attempts.take(asked))
     own = family_hashes(jobs.jobs.family)
     before = visible_before(jobs.jobs)
+    ever = np.full(len(jobs), data.attempts.completed_at.max() + 1)
     rows = training_set(training, outcomes, data.catalogue, data.settings.target)
     return Night(
-        *(training, rows, outcomes, outcomes, data.catalogue, data.settings, jobs, own, before),
+        *(training, rows, outcomes, outcomes, data.catalogue, data.settings, jobs, own, ever),
         history_as_of(outcomes, own, before),
     )
 

@@ -105,7 +105,7 @@ def with_fewer_trees(estimator: Single | Cascade, share: float) -> Single | Casc
     counts = {
         key: max(1, round(value * share))
         for key, value in estimator.settings().items()
-        if key.endswith("trees")
+        if key.endswith(("trees", "epochs"))
     }
     return replace(estimator, **counts)
 

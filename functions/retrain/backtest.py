@@ -28,7 +28,7 @@ SUMMARISED = ("w5", "w10", "w15", "w20", "mdape", "ratio")
 class Plan:
     """Which nights, how far each looks ahead, and what it is compared with.
 
-    `online_history` lets a job see what completed within the horizon before its launch day.
+    `online_history` lets a job see what completed within the horizon before its launch.
     """
 
     nights: int

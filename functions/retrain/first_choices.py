@@ -50,7 +50,8 @@ def first_choices(
         grid.ravel() for grid in np.meshgrid(rows, np.arange(len(types)), indexing="ij")
     )
     jobs = on_types(judged.attempts.jobs, [t.hardware_type for t in types], each, column)
-    throughput = trained.predict(jobs, judged.history.take(each), catalogue)
+    before = judged.before[each]
+    throughput = trained.predict(jobs, judged.history.take(each), catalogue, before)
     shape = (len(rows), len(types))
     hosts, batch = judged.attempts.jobs.num_trainers, judged.attempts.jobs.batch_size
     accelerators = jobs.accelerators_per_host.reshape(shape)

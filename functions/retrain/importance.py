@@ -26,6 +26,7 @@ group that loses the most."""
 _GROUPS = {
     "job": "scale",
     "history": "history",
+    "known": "history",
     "ratio": "ratios",
     "architecture": "architecture",
     "config": "config",
@@ -72,7 +73,11 @@ def importance(
     dealt = draw.permutation(len(rows))
     measured = judged.attempts.measured[rows]
     jobs, history = judged.attempts.jobs.take(rows), judged.history.take(rows)
-    matrix = trained.schema.encode(raw_columns(jobs, history, catalogue), len(rows))
+    raw = raw_columns(jobs, history, catalogue)
+    known = trained.known(jobs, catalogue, judged.before[rows])
+    if known is not None:
+        raw.update(known.columns())
+    matrix = trained.schema.encode(raw, len(rows))
 
     def within(values: Floats) -> float:
         predicted = trained.target.of_log(trained.fitted.model.predict(values))

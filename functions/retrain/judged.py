@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from functions.retrain.dataset import Attempts
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Ints
 from leap_model.history import History
 
 
@@ -14,13 +14,14 @@ from leap_model.history import History
 class Judged:
     """n attempts with a usable measurement, and what was predicted of them.
 
-    `history` is what the model was shown of their families; `predicted` (n,) is in the target's
-    own unit.
+    `history` is what the model was shown of their families, `before` (n,) the moments that ended
+    what it knew; `predicted` (n,) is in the target's own unit.
     """
 
     attempts: Attempts
     history: History
     predicted: Floats
+    before: Ints
 
     @property
     def cold(self) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from functions.retrain.training import history_at_launch
 from leap_model.artifact import Artifact, load
 from leap_model.catalogue import Catalogue
 from leap_model.errors import LeapError
-from leap_model.history import Outcomes
+from leap_model.history import Outcomes, family_hashes
 from leap_model.pointer import Pointer
 from leap_model.prediction import predict
 from leap_model.store import Store
@@ -101,5 +101,6 @@ def _score(
     history = history_at_launch(held_out.jobs, outcomes, latest)
     catalogue: Catalogue = artifact.catalogue
     parts = (artifact.target, artifact.model, artifact.schema)
-    predicted = predict(*parts, held_out.jobs, history, catalogue)
+    known = artifact.known(held_out.jobs, family_hashes(held_out.jobs.family))
+    predicted = predict(*parts, held_out.jobs, history, catalogue, known=known)
     return evaluate(held_out, predicted, history.runs == 0, noise)

@@ -18,7 +18,13 @@ from functions.retrain.pointing import point, why_not
 from functions.retrain.reports import write_reports
 from functions.retrain.settings import Settings
 from functions.retrain.stages import Stages, peak_memory_mb
-from functions.retrain.training import Trained, enough, history_at_launch, train
+from functions.retrain.training import (
+    Trained,
+    enough,
+    history_at_launch,
+    train,
+    visible_before,
+)
 from functions.retrain.window import Window, complete, evaluation_day
 from leap_model.artifact import Artifact, pack, publish
 from leap_model.catalogue import Catalogue
@@ -88,7 +94,7 @@ def retrain(
         current, _ = read_pointer(store, stage, target.name)
         live = score_live(store, current, target, day, held_out, outcomes, noise)
     with stages("publish"):
-        packed = pack(_artifact(trained, outcomes, catalogue, as_of, window, settings))
+        packed = pack(_artifact(trained, held_out, outcomes, catalogue, as_of, window, settings))
         uri = f"models/{target.name}/{packed.version}"
         publish(store, uri, packed)
     reason = why_not(evaluation, live, settings.gate_margin, test_run, force)
@@ -133,7 +139,9 @@ def judge(
 ) -> Judged:
     """The model's predictions of attempts with usable measurements, with history up to `latest`."""
     history = history_at_launch(attempts.jobs, outcomes, latest)
-    return Judged(attempts, history, trained.predict(attempts.jobs, history, catalogue))
+    before = visible_before(attempts.jobs, latest)
+    predicted = trained.predict(attempts.jobs, history, catalogue, before)
+    return Judged(attempts, history, predicted, before)
 
 
 def _read(
@@ -148,6 +156,7 @@ def _read(
 
 def _artifact(
     trained: Trained,
+    held_out: Attempts,
     outcomes: Outcomes,
     catalogue: Catalogue,
     as_of: date,
@@ -166,7 +175,9 @@ def _artifact(
         "versions": {name: installed(name) for name in ("leap", "numpy", "scikit-learn")},
     }
     snapshot = snapshot_as_of(outcomes, start_of(as_of))
-    return Artifact(trained.fitted.model, trained.schema, catalogue, snapshot, training)
+    references = trained.references(held_out, catalogue, start_of(as_of))
+    parts = (trained.fitted.model, trained.schema, catalogue, snapshot, training)
+    return Artifact(*parts, references)
 
 
 def _unknown(attempts: Attempts, catalogue: Catalogue) -> dict[str, int]:

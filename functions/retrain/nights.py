@@ -10,7 +10,8 @@ from functions.retrain.ceiling import Noise, noise_of
 from functions.retrain.dataset import Attempts, Records, read_records
 from functions.retrain.learning.estimator import Estimator, TrainingSet
 from functions.retrain.settings import Settings
-from functions.retrain.training import columns_without, enough, training_set, visible_before
+from functions.retrain.sources import columns_without
+from functions.retrain.training import enough, memory_with, training_set, visible_before
 from functions.retrain.window import Window, evaluation_day
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats, Ints
@@ -41,6 +42,9 @@ class Night:
     before: Ints
     """(n,) each job sees only attempts that completed before this moment."""
     history: History
+    later: Attempts | None = None
+    """With online history: what completes within the horizon, measured, for each job to see as far
+    as it may."""
 
     def asked_of(self, jobs: Attempts, rows: Ints) -> "Night":
         """The same night asked of other jobs, the i-th a variant of this night's job `rows[i]`:
@@ -61,8 +65,17 @@ class Night:
         self, estimator: Estimator, rows: TrainingSet, without: Collection[str] = ()
     ) -> Floats:
         """(n,) what an estimator, fitted on the training rows, says of the jobs."""
-        model = estimator.fit(rows, self.settings.seed, self.settings.processes).model
-        return self.settings.target.of_log(model.predict(self.encoded(rows, without)))
+        fitted = estimator.fit(rows, self.settings.seed, self.settings.processes)
+        schema = fitted.schema or rows.schema
+        raw = columns_without(without, self.jobs.jobs, self.history, self.catalogue)
+        if fitted.memory is not None:
+            memory = fitted.memory
+            if self.later is not None:
+                parts = (memory, fitted.model, schema, self.later, self.catalogue)
+                memory = memory_with(*parts)
+            raw.update(memory.known(self.jobs.jobs, self.before, self.catalogue).columns())
+        matrix = schema.encode(raw, len(self.jobs))
+        return self.settings.target.of_log(fitted.model.predict(matrix))
 
     def rows_without(self, sources: Collection[str]) -> TrainingSet:
         """The training rows without the columns of some sources."""
@@ -103,12 +116,14 @@ class Past:
         end = as_of + timedelta(days=self.horizon_days)
         later = self.records.unseen_between(as_of, end).usable()
         visible = self.records.outcomes_before(start_of(end)) if online_history else known
-        before = visible_before(later.jobs, None if online_history else start_of(as_of))
+        moment = start_of(as_of)
+        before = later.jobs.launched_at if online_history else visible_before(later.jobs, moment)
         families = family_hashes(later.jobs.family)
         history = history_as_of(visible, families, before)
         return Night(
             *(training, rows, known, visible, self.catalogue, settings, later, families, before),
             history,
+            later if online_history else None,
         )
 
     def ids(self, as_of: date) -> tuple[str, ...]:

@@ -1,23 +1,33 @@
 """From attempts to a trained model, and from a model to predictions, over the same features."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from functions.retrain.dataset import Attempts
-from functions.retrain.learning.estimator import Fitted, TrainingSet
+from functions.retrain.learning.estimator import Fitted, Source, TrainingSet, scale_of
+from functions.retrain.learning.memory import Memory, remembered
 from functions.retrain.settings import Settings
+from functions.retrain.sources import columns_without
 from functions.retrain.window import Window
 from leap_model.catalogue import Catalogue
-from leap_model.columns import Floats, Ints, Jobs, Objects
+from leap_model.columns import Floats, Ints, Jobs
 from leap_model.errors import TrainingError
 from leap_model.features import Schema, raw_columns
-from leap_model.features.raw import Raw
 from leap_model.features.schema import fit_schema
-from leap_model.history import History, Outcomes, cutoffs, family_hashes, history_as_of
+from leap_model.history import (
+    History,
+    Outcomes,
+    cutoffs,
+    family_hashes,
+    history_as_of,
+    no_history,
+)
 from leap_model.limits import DAY_US
+from leap_model.model import Model
 from leap_model.prediction import predict
+from leap_model.references import Known, References
 from leap_model.targets import Target
 
 
@@ -31,9 +41,36 @@ class Trained:
     hardware_rows: Mapping[str, int]
     rows: int
 
-    def predict(self, jobs: Jobs, history: History, catalogue: Catalogue) -> Floats:
-        """(n,) the target of n jobs, in its own unit."""
-        return predict(self.target, self.fitted.model, self.schema, jobs, history, catalogue)
+    def predict(self, jobs: Jobs, history: History, catalogue: Catalogue, before: Ints) -> Floats:
+        """(n,) the target of n jobs, in its own unit, as (n,) moments before know them."""
+        known = self.known(jobs, catalogue, before)
+        parts = (self.target, self.fitted.model, self.schema)
+        return predict(*parts, jobs, history, catalogue, known=known)
+
+    def known(self, jobs: Jobs, catalogue: Catalogue, before: Ints) -> Known | None:
+        """What resembles n jobs among what completed before (n,) moments, where the model asks."""
+        memory = self.fitted.memory
+        return None if memory is None else memory.known(jobs, before, catalogue)
+
+    def references(self, later: Attempts, catalogue: Catalogue, before: int) -> References | None:
+        """The references that serve from a moment on: training rows, and attempts after them."""
+        if self.fitted.memory is None:
+            return None
+        memory = memory_with(self.fitted.memory, self.fitted.model, self.schema, later, catalogue)
+        return memory.as_of(before)
+
+
+def memory_with(
+    memory: Memory, model: Model, schema: Schema, later: Attempts, catalogue: Catalogue
+) -> Memory:
+    """A model's memory of its training rows, and of measured attempts that it was not fitted on."""
+    raw = raw_columns(later.jobs, no_history(len(later)), catalogue)
+    matrix = schema.encode(raw, len(later))
+    values = np.log(later.measured)
+    level = values - scale_of(matrix, schema, memory.scale)
+    rest = values - model.predict(matrix)
+    parts = (later.jobs, later.completed_at, rest, level, catalogue, memory.recall, memory.scale)
+    return memory.and_of(remembered(*parts))
 
 
 def enough(usable: Attempts, window: Window, settings: Settings) -> Attempts:
@@ -71,20 +108,8 @@ def training_set(
     raw = columns_without(without, attempts.jobs, history, catalogue)
     schema = fit_schema(raw, attempts.jobs)
     matrix = schema.encode(raw, len(attempts))
-    return TrainingSet(matrix, np.log(attempts.measured), schema, target.scale)
-
-
-def columns_without(
-    sources: Collection[str], jobs: Jobs, history: History, catalogue: Catalogue
-) -> Raw:
-    """Every column but those of some sources: the part of a name before its first dot.
-
-    Without `architecture` the ratios that need it are missing as well.
-    """
-    if "architecture" in sources:
-        jobs = replace(jobs, architecture=Objects(len(jobs), {}))
-    raw = raw_columns(jobs, history, catalogue)
-    return {name: values for name, values in raw.items() if name.partition(".")[0] not in sources}
+    source = Source(attempts, catalogue, frozenset(without))
+    return TrainingSet(matrix, np.log(attempts.measured), schema, target.scale, source)
 
 
 def train(
@@ -96,7 +121,8 @@ def train(
     hardware = attempts.jobs.hardware_type
     counts = np.bincount(hardware.codes, minlength=len(hardware.values))
     by_type = {name: int(n) for name, n in sorted(zip(hardware.values, counts, strict=True)) if n}
-    return Trained(settings.target, fitted, rows.schema, by_type, len(attempts))
+    schema = fitted.schema or rows.schema
+    return Trained(settings.target, fitted, schema, by_type, len(attempts))
 
 
 def history_at_launch(jobs: Jobs, outcomes: Outcomes, latest: int | None = None) -> History:

@@ -3,7 +3,10 @@
     manifest.json                 written last; format version, SHA-256 and size of every file
     model.json, schema.json, catalogue.json, training.json
     forests/NAME.forest           one file a forest (forest_file.py)
+    networks/NAME.npy             the parameters of a network, end to end
     history/ARRAY.npy             the snapshot
+    references/KEY/ARRAY.npy      what resembles a job, by family and by model type, and
+    references.json               how it is recalled; both where the model does
 
 No file can run code when it is read. A version is named by its content, so two different models
 never share a name, and the same data, seed and versions give the same one.
@@ -23,17 +26,20 @@ import numpy as np
 from leap_model import family
 from leap_model.attempt import compact
 from leap_model.catalogue import Catalogue, parse_catalogue
+from leap_model.columns import Jobs
 from leap_model.errors import ArtifactError, LeapError, StoreError
 from leap_model.features import Schema
 from leap_model.forest_file import Array
-from leap_model.history import History, Snapshot
+from leap_model.history import Hashes, History, Snapshot
 from leap_model.model import Model
+from leap_model.network import Network, Shape
+from leap_model.references import Cells, Known, References, recall_of
 from leap_model.sealed import MANIFEST, SealedFolder
 from leap_model.store import Store, checked_key
 from leap_model.stored_forest import StoredForest
 from leap_model.targets import TARGETS, Target
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 _LONGEST_HEADER = 4_096
 _DIGITS = 12
 """Of the manifest's digest, in a version's name."""
@@ -45,6 +51,16 @@ _HISTORY = {
     "runs": np.dtype("<f8"),
     "last_completed_at": np.dtype("<i8"),
 }
+_CELLS: Mapping[str, np.dtype[Any]] = {
+    "key": np.dtype("<u8"),
+    "hardware": np.dtype("<i4"),
+    "size": np.dtype("<f4"),
+    "rest": np.dtype("<f4"),
+    "level": np.dtype("<f4"),
+    "votes": np.dtype("<f4"),
+    "last": np.dtype("<i8"),
+}
+_CELLS_BY = ("families", "model_types")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +76,18 @@ class Artifact:
     catalogue: Catalogue
     snapshot: Snapshot
     training: Mapping[str, Any]
+    references: References | None = None
 
     @property
     def target(self) -> Target:
         """What the model predicts."""
         return TARGETS[self.training["target"]]
+
+    def known(self, jobs: Jobs, families: Hashes) -> Known | None:
+        """What resembles n jobs, where the model asks."""
+        if self.references is None:
+            return None
+        return self.references.known(jobs, families, self.catalogue)
 
     def hardware_rows(self, hardware_type: str) -> int:
         """Training rows of a type."""
@@ -95,6 +118,9 @@ def pack(artifact: Artifact) -> Packed:
                 name: {"n_inputs": forest.n_inputs, "n_outputs": forest.n_outputs}
                 for name, forest in artifact.model.forests.items()
             },
+            "networks": {
+                name: network.shape.to_json() for name, network in artifact.model.networks.items()
+            },
         },
         "schema.json": artifact.schema.to_json(),
         "catalogue.json": artifact.catalogue.to_json(),
@@ -103,6 +129,9 @@ def pack(artifact: Artifact) -> Packed:
     files = {name: _json(document) for name, document in documents.items()}
     for forest_name, forest in artifact.model.forests.items():
         files[checked_key(_forest_file(forest_name))] = forest.to_bytes()
+    for network_name, network in artifact.model.networks.items():
+        files[checked_key(_network_file(network_name))] = _npy(network.to_array())
+    files.update(_reference_files(artifact.references))
     for name, dtype in _HISTORY.items():
         holder = artifact.snapshot if name == "family" else artifact.snapshot.history
         files[f"history/{name}.npy"] = _npy(np.asarray(getattr(holder, name), dtype))
@@ -117,6 +146,18 @@ def pack(artifact: Artifact) -> Packed:
     )
     digest = hashlib.sha256(manifest).hexdigest()
     return Packed(files, manifest, f"{artifact.training['as_of']}-{digest[:_DIGITS]}")
+
+
+def _reference_files(references: References | None) -> Mapping[str, bytes]:
+    if references is None:
+        return {}
+    document = {"hardware": list(references.hardware), "recall": references.recall.to_json()}
+    files = {"references.json": _json(document)}
+    for by in _CELLS_BY:
+        for name, dtype in _CELLS.items():
+            array: Array = getattr(getattr(references, by), name)
+            files[f"references/{by}/{name}.npy"] = _npy(array.astype(dtype))
+    return files
 
 
 def earned_by(manifest_sha256: str, version: str) -> bool:
@@ -228,16 +269,26 @@ def _open(sealed: SealedFolder, at_once: bool) -> Artifact:
     if at_once:
         for forest in forests.values():
             forest.opened()
-    model = Model(int(described["n_features"]), described["steps"], forests).checked()
+    networks = {
+        name: Network.of_array(Shape.from_json(shape), _array(sealed, _network_file(name)))
+        for name, shape in described["networks"].items()
+    }
+    model = Model(int(described["n_features"]), described["steps"], forests, networks).checked()
     schema = Schema.from_json(document("schema.json"))
     if len(schema.columns) != model.n_features:
         raise ArtifactError("the artifact's schema and model differ in their number of columns")
     snapshot = _snapshot({name: _array(sealed, f"history/{name}.npy") for name in _HISTORY})
-    return Artifact(model, schema, parse_catalogue(document("catalogue.json")), snapshot, training)
+    references = _references(sealed) if "references.json" in sealed else None
+    catalogue = parse_catalogue(document("catalogue.json"))
+    return Artifact(model, schema, catalogue, snapshot, training, references)
 
 
 def _forest_file(name: str) -> str:
     return f"forests/{name}.forest"
+
+
+def _network_file(name: str) -> str:
+    return f"networks/{name}.npy"
 
 
 def _stored_forest(sealed: SealedFolder, name: str, entry: Mapping[str, Any]) -> StoredForest:
@@ -271,6 +322,28 @@ def _snapshot(arrays: Mapping[str, Array]) -> Snapshot:
         raise ArtifactError("the snapshot's families must ascend")
     history = History(*(arrays[name] for name in _HISTORY if name != "family"))
     return Snapshot(arrays["family"], history)
+
+
+def _references(sealed: SealedFolder) -> References:
+    document = json.loads(sealed.read("references.json"))
+    hardware = tuple(str(name) for name in document["hardware"])
+    families, model_types = (_cells(sealed, by, len(hardware)) for by in _CELLS_BY)
+    return References(families, model_types, hardware, recall_of(document["recall"]))
+
+
+def _cells(sealed: SealedFolder, by: str, types: int) -> Cells:
+    cells = Cells(**{name: _array(sealed, f"references/{by}/{name}.npy") for name in _CELLS})
+    rows = len(cells.key)
+    for name, dtype in _CELLS.items():
+        array = getattr(cells, name)
+        if array.dtype != dtype or array.shape != ((rows, 2) if name == "size" else (rows,)):
+            raise ArtifactError(f"the references' array {by}/{name} has the wrong type or shape")
+    if np.any(cells.key[1:] < cells.key[:-1]):
+        raise ArtifactError(f"the references' {by} must ascend")
+    finite = np.isfinite(cells.rest) & np.isfinite(cells.level) & np.isfinite(cells.votes)
+    if np.any((cells.hardware < 0) | (cells.hardware >= types) | ~finite):
+        raise ArtifactError(f"the references' {by} have a cell that means nothing")
+    return cells
 
 
 def _json(document: Any) -> bytes:

@@ -35,6 +35,11 @@ LEAST_UTILIZATION: Final = 1e-6
 MOST_FAMILIES: Final = 250_000
 """Families of the snapshot that travels in an artifact; the most recent stay."""
 
+MOST_FAMILY_CELLS: Final = 500_000
+"""Cells by family of the references that travel in an artifact; the most recent stay."""
+MOST_CELLS_PER_FAMILY: Final = 16
+MOST_CELLS_PER_MODEL_TYPE: Final = 256
+
 # Features.
 MOST_CATEGORIES: Final = 254
 """Named values of one category column. scikit-learn takes codes up to 254; one is the rest's."""

@@ -9,28 +9,34 @@ The description is a list of steps, each with a `name` whose result later steps 
                                                              names in each row, no other touched
     {"name", "op": "feature", "column"}                      a column of the matrix as it is
     {"name", "op": "add",    "of": [steps]}                  their sum
+    {"name", "op": "network", "network"}                     what a network says
+    {"name", "op": "blend",  "of": [step, other], "by": step, "most"}
+                                                             the step, moved to the other by a
+                                                             share of their distance, at most `most`
 
 The last step is the prediction. One regressor is one `score`; one that predicts what is left after
 a known scale is `score`, `feature`, `add`; the published cascade is `score` (bin classifier),
 `argmax`, `select` (experts); a stage that corrects another is `score`, `score` with the first among
-its inputs, `add`.
+its inputs, `add`; a network corrected by what resembles the job is `network`, features, `add`,
+`blend`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from leap_model.columns import Floats
 from leap_model.errors import ArtifactError
+from leap_model.network import Network
 from leap_model.stored_forest import StoredForest
 from leap_model.trees import Forest
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Steps over named forests; `n_features` columns go in.
+    """Steps over named forests and networks; `n_features` columns go in.
 
     Raises
     ------
@@ -41,6 +47,7 @@ class Model:
     n_features: int
     steps: Sequence[Mapping[str, Any]]
     forests: Mapping[str, Forest | StoredForest]
+    networks: Mapping[str, Network] = field(default_factory=dict)
 
     @classmethod
     def of_one(cls, forest: Forest) -> "Model":
@@ -67,6 +74,44 @@ class Model:
             {"name": "prediction", "op": "select", "by": "bin", "forests": list(experts)},
         ]
         return cls(classifier.n_inputs, steps, {"classifier": classifier, **experts})
+
+    @classmethod
+    def of_network(
+        cls,
+        network: Network,
+        n_features: int,
+        scale: int | None,
+        known: Sequence[int] = (),
+        most: float = 0.0,
+    ) -> "Model":
+        """A network of what is left after a column of the matrix.
+
+        `known` are the columns of what resembles the job, in the order of `references.COLUMNS`;
+        none where nothing is recalled. `most` is how far a family's own level moves a prediction.
+        """
+        steps: list[Mapping[str, Any]] = [
+            {"name": "network", "op": "network", "network": "network"}
+        ]
+        columns = dict(zip(("rest", "level", "own"), known, strict=False))
+        if scale is not None:
+            columns["scale"] = scale
+        steps += [{"name": name, "op": "feature", "column": at} for name, at in columns.items()]
+        after = ["scale"] if scale is not None else []
+        if not known:
+            steps.append({"name": "prediction", "op": "add", "of": ["network", *after]})
+        else:
+            steps += [
+                {"name": "corrected", "op": "add", "of": ["network", "rest", *after]},
+                {"name": "own level", "op": "add", "of": ["level", *after]},
+                {
+                    "name": "prediction",
+                    "op": "blend",
+                    "of": ["corrected", "own level"],
+                    "by": "own",
+                    "most": most,
+                },
+            ]
+        return cls(n_features, steps, {}, {"network": network})
 
     def predict(self, matrix: Floats) -> Floats:
         """(n,) the prediction of each row of an (n, n_features) matrix."""
@@ -128,6 +173,15 @@ def _add(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats])
     return total
 
 
+def _network(model: Model, step: Mapping[str, Any], matrix: Floats, _: dict[str, Floats]) -> Floats:
+    return model.networks[step["network"]].score(matrix)
+
+
+def _blend(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats]) -> Floats:
+    start, other = (done[name] for name in step["of"])
+    return start + done[step["by"]] * np.clip(other - start, -step["most"], step["most"])
+
+
 def _score_width(model: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
     forest = model.forests[step["forest"]]
     inputs = model.n_features + sum(widths[name] for name in step["inputs"])
@@ -167,12 +221,31 @@ def _add_width(_: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int
     return 1
 
 
+def _network_width(model: Model, step: Mapping[str, Any], _: dict[str, int]) -> int:
+    shape = model.networks[step["network"]].shape
+    columns = (*shape.numbers, *(column for column, _ in shape.categories))
+    if not all(0 <= column < model.n_features for column in columns):
+        raise ValueError(f"network {step['network']} reads columns beyond {model.n_features}")
+    return 1
+
+
+def _blend_width(_: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
+    names = (*step["of"], step["by"])
+    if len(step["of"]) != 2 or {widths[name] for name in names} != {1}:
+        raise ValueError("only two single values blend")
+    if not 0 <= float(step["most"]) < np.inf:
+        raise ValueError("a blend's most must be finite and at least 0")
+    return 1
+
+
 _RUN: Mapping[str, Callable[..., Floats]] = {
     "score": _score,
     "argmax": _argmax,
     "select": _select,
     "feature": _feature,
     "add": _add,
+    "network": _network,
+    "blend": _blend,
 }
 _WIDTH: Mapping[str, Callable[..., int]] = {
     "score": _score_width,
@@ -180,4 +253,6 @@ _WIDTH: Mapping[str, Callable[..., int]] = {
     "select": _select_width,
     "feature": _feature_width,
     "add": _add_width,
+    "network": _network_width,
+    "blend": _blend_width,
 }

@@ -7,6 +7,7 @@ from leap_model.columns import Floats, Jobs
 from leap_model.features import Schema, raw_columns
 from leap_model.history import History
 from leap_model.model import Model
+from leap_model.references import Known
 from leap_model.targets import Target
 
 
@@ -18,12 +19,17 @@ def predict(
     history: History,
     catalogue: Catalogue,
     observe: Callable[[tuple[str, ...], Floats], None] | None = None,
+    known: Known | None = None,
 ) -> Floats:
     """(n,) the target of n jobs in one pass, in its own unit.
 
-    `observe` is given what the model is shown: column names, and the (n, columns) matrix.
+    `observe` is given what the model is shown: column names, and the (n, columns) matrix. `known`
+    is what references say of the jobs, where the model has some.
     """
-    matrix = schema.encode(raw_columns(jobs, history, catalogue), len(jobs))
+    raw = raw_columns(jobs, history, catalogue)
+    if known is not None:
+        raw.update(known.columns())
+    matrix = schema.encode(raw, len(jobs))
     if observe is not None:
         observe(schema.names, matrix)
     return target.of_log(model.predict(matrix))

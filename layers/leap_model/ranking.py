@@ -114,8 +114,9 @@ def _predict(
 ) -> tuple[Floats, Floats]:
     """(n,) the artifact's target for n jobs, and (n,) the earlier runs of their families."""
     history = artifact.snapshot.lookup(families)
+    known = artifact.known(jobs, families)
     parts = (artifact.target, artifact.model, artifact.schema)
-    return predict(*parts, jobs, history, artifact.catalogue, shown), history.runs
+    return predict(*parts, jobs, history, artifact.catalogue, shown, known), history.runs
 
 
 def _utilization(

@@ -4,9 +4,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
+from functions.retrain.dataset import Attempts
+from functions.retrain.learning.memory import Memory
+from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats
 from leap_model.features import Schema
 from leap_model.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a training set was made of: n attempts, the catalogue, and the sources of columns that
+    were left out."""
+
+    attempts: Attempts
+    catalogue: Catalogue
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +36,15 @@ class TrainingSet:
         Natural logs of the measured target.
     scale : str, optional
         Name of the column that `values` grow with one to one, where physics knows one.
+    source : Source, optional
+        Where the rows come from, for estimators that make more of them than `matrix`.
     """
 
     matrix: Floats
     values: Floats
     schema: Schema
     scale: str | None = None
+    source: Source | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -37,12 +55,15 @@ class Fitted:
     """A model, and what its training has to tell.
 
     `notes` go into the metrics as they are; `workers_mb` is the most memory that the other
-    processes of the training held together.
+    processes of the training held together. `schema` is the model's own, where it is not the
+    training set's. `memory` is what the model recalls of past attempts, where it does.
     """
 
     model: Model
     notes: Mapping[str, Any] = field(default_factory=dict)
     workers_mb: float = 0.0
+    schema: Schema | None = None
+    memory: Memory | None = None
 
 
 class Estimator(Protocol):
@@ -57,3 +78,11 @@ class Estimator(Protocol):
 
     def settings(self) -> Mapping[str, Any]:
         """Everything that decides the result besides data and seed."""
+
+
+def scale_of(matrix: Floats, schema: Schema, scale: str | None) -> Floats:
+    """(n,) the column that the target grows with, 0 where there is none."""
+    if scale is None or scale not in schema.names:
+        return np.zeros(len(matrix))
+    column: Floats = matrix[:, schema.names.index(scale)]
+    return column

@@ -6,14 +6,16 @@ from typing import Any
 
 from functions.retrain.learning.cascade import Cascade
 from functions.retrain.learning.estimator import Estimator
+from functions.retrain.learning.network import ResidualNetwork
 from functions.retrain.learning.single import Single
 from leap_model import fields
 from leap_model.cells import value_of_cell
 from leap_model.errors import FieldError
 
-ESTIMATORS: Mapping[str, Single | Cascade] = {
+ESTIMATORS: Mapping[str, Single | Cascade | ResidualNetwork] = {
     estimator.name: estimator
     for estimator in (
+        ResidualNetwork(),
         Single(),
         Single(name="plain", scaled=False),
         Cascade(),

@@ -29,11 +29,8 @@ _STATE_BYTES_PER_PARAMETER = 16
 
 def ratio_columns(jobs: Jobs, hardware: Hardware) -> dict[str, Floats]:
     """Each column (n,), NaN where something that it needs is unknown."""
-    per_host = jobs.accelerators_per_host
-    per_host = np.where(
-        np.isnan(per_host), hardware.specification("accelerators_per_host"), per_host
-    )
-    accelerators = per_host * jobs.num_trainers
+    per_host = per_host_of(jobs, hardware)
+    accelerators = accelerators_of(jobs, hardware)
     total_batch = jobs.batch_size * jobs.num_trainers
     per_accelerator = divide(total_batch, accelerators)
     readers = jobs.config.number(*READERS)
@@ -51,6 +48,17 @@ def ratio_columns(jobs: Jobs, hardware: Hardware) -> dict[str, Floats]:
     }
     columns.update(_bounds(jobs, hardware, accelerators, total_batch, per_accelerator))
     return {f"ratio.{name}": _finite(values) for name, values in columns.items()}
+
+
+def per_host_of(jobs: Jobs, hardware: Hardware) -> Floats:
+    """(n,) accelerators a host, the catalogue's where the job does not say, NaN where neither."""
+    stated = jobs.accelerators_per_host
+    return np.where(np.isnan(stated), hardware.specification("accelerators_per_host"), stated)
+
+
+def accelerators_of(jobs: Jobs, hardware: Hardware) -> Floats:
+    """(n,) accelerators of each whole job."""
+    return per_host_of(jobs, hardware) * jobs.num_trainers
 
 
 def _bounds(

@@ -40,6 +40,11 @@ class CategoryColumn:
     other: bool
     _codes: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
+    @property
+    def codes(self) -> int:
+        """How many codes it has."""
+        return len(self.values) + self.other
+
     def __post_init__(self) -> None:
         # Once a model, not once a request.
         codes = {text: code for code, text in enumerate(self.values)}
@@ -73,6 +78,11 @@ class Schema:
     def is_categorical(self) -> list[bool]:
         """Whether each column holds category codes."""
         return [isinstance(column, CategoryColumn) for column in self.columns]
+
+    def with_numbers(self, names: Iterable[str]) -> "Schema":
+        """This schema with more number columns at its end, 0 where missing."""
+        more = tuple(NumberColumn(name, 0.0) for name in names)
+        return Schema((*self.columns, *more), self.required)
 
     def encode(self, raw: Raw, rows: int) -> Floats:
         """The feature matrix (rows, columns), column-major.
@@ -139,7 +149,12 @@ def _column(entry: Mapping[str, Any]) -> Column:
     return NumberColumn(str(entry["name"]), None if imputed is None else float(imputed))
 
 
-def fit_schema(raw: Raw, jobs: Jobs) -> Schema:
+def fit_schema(
+    raw: Raw,
+    jobs: Jobs,
+    most_categories: int = limits.MOST_CATEGORIES,
+    least_rows: int = limits.LEAST_CATEGORY_ROWS,
+) -> Schema:
     """Choose the columns that tell training rows apart.
 
     A column stays if it has two different values (missing counts as one). Of each open object the
@@ -151,7 +166,7 @@ def fit_schema(raw: Raw, jobs: Jobs) -> Schema:
     for name in sorted(kept):
         values = raw[name]
         if isinstance(values, Labels):
-            category = _category(name, values)
+            category = _category(name, values, most_categories, least_rows)
             if category is not None:
                 columns.append(category)
         elif _varies(values) or (name in SCALES and _present(values)):
@@ -185,13 +200,13 @@ def _imputed(name: str, values: Floats) -> float | None:
     return float(np.median(values[~np.isnan(values)]))
 
 
-def _category(name: str, labels: Labels) -> CategoryColumn | None:
+def _category(name: str, labels: Labels, most: int, least: int) -> CategoryColumn | None:
     counts = np.bincount(labels.codes + 1, minlength=len(labels.values) + 1)
     missing, by_code = int(counts[0]), counts[1:]
-    common = [c for c in range(len(by_code)) if by_code[c] >= limits.LEAST_CATEGORY_ROWS]
+    common = [c for c in range(len(by_code)) if by_code[c] >= least]
     common.sort(key=lambda code: (-by_code[code], labels.values[code]))
-    values = tuple(labels.values[code] for code in common[: limits.MOST_CATEGORIES])
-    named = sum(int(by_code[code]) for code in common[: limits.MOST_CATEGORIES])
+    values = tuple(labels.values[code] for code in common[:most])
+    named = sum(int(by_code[code]) for code in common[:most])
     other = named + missing < len(labels.codes)
     kinds = len(values) + other + (missing > 0)
     return CategoryColumn(name, values, other) if kinds > 1 and len(values) + other else None

@@ -52,7 +52,7 @@ def hand_made(
     catalogue = parse_catalogue(list(types))
     known = rows or {entry.hardware_type: 50 for entry in catalogue.types}
     return Artifact(
-        model=Echo(1, (), {}, offset),
+        model=Echo(1, (), {}, offset=offset),
         schema=Schema((NumberColumn(column),), required),
         catalogue=catalogue,
         snapshot=snapshot or snapshot_of({}),

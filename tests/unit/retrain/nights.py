@@ -13,7 +13,7 @@ from functions.retrain.judged import Judged
 from functions.retrain.learning.single import Single
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
-from functions.retrain.training import Trained, history_at_launch, train
+from functions.retrain.training import Trained, history_at_launch, train, visible_before
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Labels
 from leap_model.history import History, Outcomes, family_hashes, history_as_of
@@ -121,5 +121,6 @@ def judged_case(store: LocalStore) -> Case:
     trained = train(rows_between(store, first, day).usable(), known, catalogue, QUICK)
     later = rows_between(store, day, end).usable()
     history = history_at_launch(later.jobs, known)
-    predicted = trained.predict(later.jobs, history, catalogue)
-    return trained, Judged(later, history, predicted), catalogue
+    before = visible_before(later.jobs)
+    predicted = trained.predict(later.jobs, history, catalogue, before)
+    return trained, Judged(later, history, predicted, before), catalogue

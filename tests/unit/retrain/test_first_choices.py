@@ -74,7 +74,12 @@ def test_attempts_and_model_types_are_bounded(case: Case, monkeypatch: pytest.Mo
 def test_of_nothing_or_of_another_target_there_is_none(case: Case) -> None:
     trained, judged, catalogue = case
     none = np.arange(0)
-    empty = Judged(judged.attempts.take(none), judged.history.take(none), judged.predicted[none])
+    empty = Judged(
+        judged.attempts.take(none),
+        judged.history.take(none),
+        judged.predicted[none],
+        judged.before[none],
+    )
     assert first_choices(trained, empty, catalogue, 50, 0) is None
     utilization = replace(trained, target=TARGETS["utilization"])
     assert first_choices(utilization, judged, catalogue, 50, 0) is None

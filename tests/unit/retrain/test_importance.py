@@ -46,7 +46,8 @@ def test_the_w20_is_that_of_the_predictions_and_nothing_is_changed(case: Case) -
     found = importance(trained, judged, catalogue, seed=3)
     assert found is not None
     assert found["w20"] == pytest.approx(within.mean())
-    again = trained.predict(judged.attempts.jobs, judged.history, catalogue)
+    parts = (judged.attempts.jobs, judged.history, catalogue, judged.before)
+    again = trained.predict(*parts)
     assert again.tolist() == judged.predicted.tolist()
 
 

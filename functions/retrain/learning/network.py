@@ -1,0 +1,244 @@
+"""A residual network, corrected by what it left of attempts that resemble the job."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from functions.retrain.learning.descent import Descent, descend, initial
+from functions.retrain.learning.estimator import Fitted, Source, TrainingSet, scale_of
+from functions.retrain.learning.memory import Memory, remembered
+from functions.retrain.learning.recalling import choose, held_back, sampled
+from functions.retrain.learning.workers import workers
+from functions.retrain.sources import columns_without
+from functions.retrain.stages import Stages
+from leap_model.columns import Floats
+from leap_model.features.schema import CategoryColumn, Schema, fit_schema
+from leap_model.history import cutoffs, family_hashes, no_history
+from leap_model.model import Model
+from leap_model.network import Network, Parameters, Shape, on_scale
+from leap_model.references import COLUMNS, Recall, asked_of
+
+MOST_CATEGORIES = 4_096
+"""Named values of one column; trees bear no more than 254."""
+LEAST_CATEGORY_ROWS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """n attempts as the network sees them. `scale` and `values` (n,) are logs."""
+
+    source: Source
+    schema: Schema
+    matrix: Floats
+    scale: Floats
+    values: Floats
+    scale_column: int | None
+
+    def memory(self, network: Network, kept: NDArray[Any], recall: Recall) -> Memory:
+        """What a network left of some of the rows."""
+        level = self.values[kept] - self.scale[kept]
+        attempts = self.source.attempts.take(kept)
+        rest = level - network.score(self.matrix[kept])[:, 0]
+        parts = (attempts.jobs, attempts.completed_at, rest, level, self.source.catalogue)
+        scale = None if self.scale_column is None else self.schema.names[self.scale_column]
+        return remembered(*parts, recall, scale)
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualNetwork:
+    """A network of blocks over all columns but history, and the rest of what resembles a job.
+
+    Families have vectors while it learns, hidden from half of the rows, and none when it is asked:
+    what is a family's own is then not mistaken for what its columns say, and comes from what the
+    network left of the family's earlier attempts (references.py). How much of that to believe is
+    measured on the last tenth of the attempts, by a network that did not see them.
+
+    Attributes
+    ----------
+    epochs, least_steps, most_steps : float, int, int
+        How often each row is learned from, within these steps.
+    hide_family, hide_hardware, hide_model_type, hide_other : float
+        Chances that a category is hidden from a row: unseen ones are then no surprise.
+    """
+
+    name: str = "network"
+    width: int = 128
+    blocks: int = 3
+    vector: int = 12
+    epochs: float = 20.0
+    least_steps: int = 800
+    most_steps: int = 12_000
+    batch: int = 512
+    learning_rate: float = 0.004
+    decay: float = 0.001
+    vector_decay: float = 0.05
+    dropout: float = 0.1
+    hide_family: float = 0.5
+    hide_hardware: float = 0.1
+    hide_model_type: float = 0.05
+    hide_other: float = 0.02
+
+    def fit(self, training: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
+        stages = Stages()
+        rows = rows_of(training)
+        recalls = "history" not in rows.source.without
+        back = held_back(rows.source.attempts.completed_at) & recalls
+        with workers(len(training), processes) as pool, stages("fit"):
+            calls = [(fit_network, self, rows, np.ones(len(training), bool), seed)]
+            if back.any():
+                calls.append((fit_network, self, rows, ~back, seed))
+            (network, loss), *earlier = pool.run(calls)
+            peak = pool.peak_mb
+        notes: dict[str, Any] = {"loss": loss, "parameters": len(network.to_array())}
+        schema, memory, model = rows.schema, None, None
+        if recalls:
+            recall = Recall()
+            if earlier:
+                with stages("recall"):
+                    recall, told = _recall(rows, earlier[0][0], back)
+                notes |= told
+            memory = rows.memory(network, np.arange(len(training)), recall)
+            schema = schema.with_numbers(COLUMNS)
+            known = [schema.names.index(name) for name in COLUMNS]
+            count = len(schema.columns)
+            model = Model.of_network(network, count, rows.scale_column, known, recall.most)
+            notes["recalled"] = recall.to_json()
+        else:
+            model = Model.of_network(network, len(schema.columns), rows.scale_column)
+        notes |= {"processes": pool.count, "seconds": stages.seconds}
+        return Fitted(model, notes, peak, schema, memory)
+
+    def settings(self) -> Mapping[str, Any]:
+        return asdict(self)
+
+    def shape(self, rows: Rows) -> Shape:
+        """The shape while it learns: the families are one category more, the last."""
+        categorical = np.array(rows.schema.is_categorical(), bool)
+        numbers = np.flatnonzero(~categorical)
+        missing = np.isnan(rows.matrix[:, numbers])
+        gaps = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
+        codes = {at: _codes(rows.schema, at) for at in np.flatnonzero(categorical).tolist()}
+        families = len(np.unique(rows.source.attempts.jobs.family.codes))
+        categories = (*codes.items(), (rows.matrix.shape[1], families))
+        sizes = (self.width, self.blocks, self.vector)
+        return Shape(tuple(numbers.tolist()), tuple(gaps.tolist()), categories, *sizes)
+
+    def hidden(self, schema: Schema) -> tuple[float, ...]:
+        """The chance that each category is hidden, the families' last."""
+        named = {
+            "hardware.hardware_type": self.hide_hardware,
+            "job.model_type": self.hide_model_type,
+        }
+        flags = zip(schema.names, schema.is_categorical(), strict=True)
+        chances = [named.get(name, self.hide_other) for name, category in flags if category]
+        return (*chances, self.hide_family)
+
+
+def rows_of(training: TrainingSet) -> Rows:
+    """The training set without history, and with every category that has a few rows.
+
+    Raises
+    ------
+    ValueError
+        The set does not say what it was made of.
+    """
+    source = training.source
+    if source is None:
+        raise ValueError("a network learns from attempts, not from a matrix alone")
+    jobs = source.attempts.jobs
+    left_out = source.without | {"history"}
+    raw = columns_without(left_out, jobs, no_history(len(jobs)), source.catalogue)
+    schema = fit_schema(raw, jobs, MOST_CATEGORIES, LEAST_CATEGORY_ROWS)
+    matrix = schema.encode(raw, len(jobs))
+    scale = scale_of(matrix, schema, training.scale)
+    known = training.scale in schema.names
+    column = schema.names.index(str(training.scale)) if known else None
+    return Rows(source, schema, matrix, scale, training.values, column)
+
+
+def fit_network(
+    estimator: ResidualNetwork, rows: Rows, kept: NDArray[np.bool_], seed: int
+) -> tuple[Network, float]:
+    """A network of some of the rows, without the families' vectors, and its loss."""
+    from threadpoolctl import threadpool_limits
+
+    shape = estimator.shape(rows)
+    _, families = np.unique(rows.source.attempts.jobs.family.codes, return_inverse=True)
+    matrix = np.column_stack([rows.matrix, families])[kept]
+    values = (rows.values - rows.scale)[kept]
+    random = np.random.default_rng(seed)
+    known = initial(shape, float(np.median(values)), random)
+    known.update(_scales(matrix[:, list(shape.numbers)], rows.schema))
+    learning = Network(shape, known)
+    steps = round(estimator.epochs * len(values) / estimator.batch)
+    descent = Descent(
+        steps=min(max(steps, estimator.least_steps), estimator.most_steps),
+        batch=estimator.batch,
+        rate=estimator.learning_rate,
+        decay=estimator.decay,
+        vector_decay=estimator.vector_decay,
+        dropout=estimator.dropout,
+        hidden=estimator.hidden(rows.schema),
+    )
+    numbers, places = learning.numbers(matrix), learning.places(matrix)
+    # One thread: sums over several would differ in their last digits from run to run.
+    with threadpool_limits(1):
+        loss = descend(shape, known, numbers, places, values.astype(np.float32), descent, random)
+    return without_last_category(learning), loss
+
+
+def without_last_category(network: Network) -> Network:
+    """The network that answers as this one does where its last category is hidden."""
+    shape, known = network.shape, dict(network.parameters)
+    _, codes = shape.categories[-1]
+    smaller = replace(shape, categories=shape.categories[:-1])
+    hidden = known["vectors"][-(codes + 1)]
+    last = slice(smaller.inputs, shape.inputs)
+    known["input.bias"] = known["input.bias"] + hidden @ known["input.weight"][last]
+    known["level"] = known["level"] + hidden @ known["direct.weight"][last]
+    known["input.weight"] = known["input.weight"][: smaller.inputs]
+    known["direct.weight"] = known["direct.weight"][: smaller.inputs]
+    known["vectors"] = known["vectors"][: -(codes + 1)]
+    return Network(smaller, known)
+
+
+def _scales(values: Floats, schema: Schema) -> Parameters:
+    """Knee, center and spread of each number; logarithms stay as they are."""
+    categorical = schema.is_categorical()
+    names = [name for name, category in zip(schema.names, categorical, strict=True) if not category]
+    knee = np.zeros(len(names), np.float32)
+    center, spread = np.zeros_like(knee), np.ones_like(knee)
+    for at, name in enumerate(names):
+        column = values[:, [at]]
+        column = column[~np.isnan(column[:, 0])]
+        size = np.abs(column[column != 0])
+        if not name.startswith("ratio.log_") and len(size):
+            knee[at] = np.quantile(size, 0.01)
+        if len(column):
+            scaled = on_scale(column, knee[at : at + 1])
+            center[at], spread[at] = scaled.mean(), max(float(scaled.std()), 1e-6)
+    return {"knee": knee, "center": center, "spread": spread}
+
+
+def _codes(schema: Schema, at: int) -> int:
+    column = schema.columns[at]
+    return column.codes if isinstance(column, CategoryColumn) else 0
+
+
+def _recall(rows: Rows, network: Network, back: NDArray[np.bool_]) -> tuple[Recall, dict[str, Any]]:
+    """How much of what resembles a job to believe, from rows that a network did not see."""
+    memory = rows.memory(network, np.arange(len(back)), Recall())
+    kept = sampled(np.flatnonzero(back))
+    attempts = rows.source.attempts.take(kept)
+    families = family_hashes(attempts.jobs.family)
+    asked = asked_of(attempts.jobs, families, rows.source.catalogue, memory.hardware)
+    said = network.score(rows.matrix[kept])[:, 0] + rows.scale[kept]
+    before = cutoffs(attempts.jobs.launched_at)
+    recall, alone, with_it = choose(
+        memory, asked, before, said, rows.scale[kept], rows.values[kept]
+    )
+    told = {"held_back": len(kept), "error_alone": alone, "error_with_recall": with_it}
+    return recall, told

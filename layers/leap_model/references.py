@@ -1,0 +1,250 @@
+"""What ran before and resembles a job: how far off the network was there, and so is likely here.
+
+A cell is what one family, or one model type, did on one hardware type with as many accelerators and
+samples a step. Its `rest` is what is left of log throughput after the network, its `level` what is
+left after the job's scale alone. A job recalls the cells of its family and of its model type, each
+with a weight that falls with the distance in logarithms, with age, on other hardware, and for other
+families (kernel regression: Nadaraya, Watson, 1964); it takes their weighted median, and less of it
+the less there is.
+
+A cell is a median of attempts, a model type's a median of families, and no correction exceeds
+`most`: neither one absurd attempt nor a thousand from one source carry a prediction away.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leap_model.catalogue import Catalogue
+from leap_model.columns import Floats, Ints, Jobs
+from leap_model.features.hardware import Hardware
+from leap_model.features.ratios import accelerators_of, logarithm
+from leap_model.features.raw import Raw
+from leap_model.history import Hashes, family_hashes
+from leap_model.limits import DAY_US
+
+OWN_HERE, OWN_ELSEWHERE, STRANGER = 0, 1, 2
+"""What is known of a job: its family on this type, its family on others, neither."""
+COLUMNS = ("known.rest", "known.level", "known.own")
+MOST_VOTES = 8.0
+"""Attempts, or families, beyond which a cell counts no more."""
+
+Booleans: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """How much what ran before counts.
+
+    Attributes
+    ----------
+    shrink : float
+        Weight at which half of the median is believed.
+    elsewhere : float
+        Weight of a cell on other hardware.
+    strangers : float
+        Weight of other families.
+    distance : float
+        Difference in logarithms, of accelerators and of samples a step, that divides weights by e.
+    days : float
+        Age that does.
+    own : float
+        Share of the family's own level, scaled by peak rate, against the network with its rest;
+        counts only where the family ran on the same hardware type.
+    most : float
+        Largest correction, in logarithms.
+    """
+
+    shrink: float = 0.3
+    elsewhere: float = 0.2
+    strangers: float = 0.03
+    distance: float = 2.0
+    days: float = 30.0
+    own: float = 0.0
+    most: float = 1.0
+
+    def to_json(self) -> dict[str, float]:
+        """The form that `Recall(**document)` reads back."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Cells sorted by key, the hash of a family or a model type. (cells,), `size` (cells, 2)."""
+
+    key: Hashes
+    hardware: NDArray[np.int32]
+    """Places in the references' hardware types."""
+    size: NDArray[np.float32]
+    """Natural logs of accelerators and of samples a step."""
+    rest: NDArray[np.float32]
+    level: NDArray[np.float32]
+    votes: NDArray[np.float32]
+    last: Ints
+    """When the latest attempt completed, in microseconds."""
+
+    def of(self, key: np.uint64) -> slice:
+        """The cells of a key."""
+        start, end = np.searchsorted(self.key, key, "left"), np.searchsorted(self.key, key, "right")
+        return slice(int(start), int(end))
+
+    def take(self, rows: NDArray[Any]) -> "Cells":
+        """The cells at some rows."""
+        return Cells(*(getattr(self, name)[rows] for name in Cells.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """n jobs as references see them. `hardware` (n,) is −1 for types that never ran."""
+
+    family: Hashes
+    model_type: Hashes
+    hardware: NDArray[np.int32]
+    size: NDArray[np.float32]
+    at: Ints
+
+    def take(self, rows: NDArray[Any]) -> "Asked":
+        """The jobs at some rows."""
+        return Asked(*(getattr(self, name)[rows] for name in Asked.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What references say of n jobs. All (n,).
+
+    `rest` is the correction of the network, already shrunk; `level` the family's own level and
+    `own` how much of it to take; `what` one of OWN_HERE, OWN_ELSEWHERE, STRANGER.
+    """
+
+    rest: Floats
+    level: Floats
+    own: Floats
+    what: NDArray[np.int8]
+
+    def columns(self) -> Raw:
+        """As columns of the feature matrix."""
+        return dict(zip(COLUMNS, (self.rest, self.level, self.own), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """The cells that travel with a model, and how to recall them."""
+
+    families: Cells
+    model_types: Cells
+    hardware: tuple[str, ...]
+    recall: Recall
+
+    def known(self, jobs: Jobs, families: Hashes, catalogue: Catalogue) -> Known:
+        """What is known of n jobs as of their launches."""
+        return self.recalled(asked_of(jobs, families, catalogue, self.hardware))
+
+    def recalled(self, asked: Asked) -> Known:
+        """The same of jobs that were put in the references' terms before."""
+        count = len(asked.at)
+        rest, level, own = np.zeros(count), np.zeros(count), np.zeros(count)
+        what = np.full(count, STRANGER, np.int8)
+        for rows in _alike(asked.family, asked.model_type):
+            mine = self.families.of(asked.family[rows[0]])
+            theirs = self.model_types.of(asked.model_type[rows[0]])
+            near = _Near(self, asked, rows, mine, theirs)
+            rest[rows] = near.rest()
+            level[rows], own[rows] = near.level()
+            what[rows] = near.what()
+        return Known(rest, level, own, what)
+
+
+class _Near:
+    """Jobs of one family and model type beside the cells of both."""
+
+    def __init__(
+        self, references: References, asked: Asked, rows: Ints, mine: slice, theirs: slice
+    ) -> None:
+        self._recall = recall = references.recall
+        self._mine = references.families.take(np.arange(mine.start, mine.stop))
+        others = references.model_types.take(np.arange(theirs.start, theirs.stop))
+        here, weights = [], []
+        for cells, trust in ((self._mine, 1.0), (others, recall.strangers)):
+            same = asked.hardware[rows][:, None] == cells.hardware
+            far = np.abs(asked.size[rows][:, None, :] - cells.size).sum(axis=2) / recall.distance
+            age = np.maximum(asked.at[rows][:, None] - cells.last, 0) / (DAY_US * recall.days)
+            votes = np.minimum(cells.votes, MOST_VOTES)
+            falls = np.exp(-np.nan_to_num(far, nan=1.0) - age)
+            here.append(same)
+            weights.append(trust * votes * falls * np.where(same, 1.0, recall.elsewhere))
+        self._here = here[0]
+        self._own = np.where(here[0], weights[0], 0.0)
+        self._weights = np.concatenate(weights, axis=1)
+        self._rests = np.concatenate([self._mine.rest, others.rest]).astype(np.float64)
+
+    def rest(self) -> Floats:
+        middle, weight = weighted_median(self._rests, self._weights)
+        most = self._recall.most
+        return np.clip(middle * weight / (weight + self._recall.shrink), -most, most)
+
+    def level(self) -> tuple[Floats, Floats]:
+        middle, weight = weighted_median(self._mine.level.astype(np.float64), self._own)
+        return middle, self._recall.own * weight / (weight + self._recall.shrink)
+
+    def what(self) -> NDArray[np.int8]:
+        some = OWN_ELSEWHERE if self._here.shape[1] else STRANGER
+        return np.where(self._here.any(axis=1), OWN_HERE, some).astype(np.int8)
+
+
+def weighted_median(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """(n,) medians of (m,) values by (n, m) weights, 0 where nothing weighs, and total weights."""
+    total = weights.sum(axis=1)
+    if not weights.shape[1]:
+        return np.zeros(len(weights)), total
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[:, order], axis=1)
+    at = np.argmax(below >= 0.5 * total[:, None], axis=1)
+    return np.where(total > 0, values[order][at], 0.0), total
+
+
+def _alike(family: Hashes, model_type: Hashes) -> list[Ints]:
+    """The rows of each pair of family and model type."""
+    order = np.lexsort((model_type, family))
+    change = (np.diff(family[order]) != 0) | (np.diff(model_type[order]) != 0)
+    return np.split(order, np.flatnonzero(change) + 1) if len(order) else []
+
+
+def asked_of(
+    jobs: Jobs, families: Hashes, catalogue: Catalogue, hardware: tuple[str, ...]
+) -> Asked:
+    """n jobs in the terms of references over some hardware types."""
+    places = {name: at for at, name in enumerate(hardware)}
+    return Asked(
+        families,
+        family_hashes(jobs.model_type),
+        jobs.hardware_type.recode(places, -1),
+        sizes_of(jobs, catalogue),
+        jobs.launched_at,
+    )
+
+
+def sizes_of(jobs: Jobs, catalogue: Catalogue) -> NDArray[np.float32]:
+    """(n, 2) natural logs of accelerators and of samples a step, of the whole job."""
+    accelerators = accelerators_of(jobs, Hardware(jobs, catalogue))
+    sizes = [logarithm(accelerators), logarithm(jobs.batch_size * jobs.num_trainers)]
+    return np.stack(sizes, axis=1).astype(np.float32)
+
+
+def recall_of(document: Mapping[str, Any]) -> Recall:
+    """Read constants back.
+
+    Raises
+    ------
+    TypeError, ValueError
+        They are malformed.
+    """
+    recall = Recall(**{name: float(value) for name, value in document.items()})
+    values = np.array(list(recall.to_json().values()))
+    if not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise ValueError("constants of recall must be finite and at least 0")
+    if min(recall.shrink, recall.distance, recall.days) <= 0:
+        raise ValueError("shrink, distance and days of recall must be positive")
+    return recall
