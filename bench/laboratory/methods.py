@@ -14,9 +14,7 @@ from functions.retrain.comparators import (
     lookup_table,
 )
 from functions.retrain.ladder import LADDER, Rung, climbed
-from functions.retrain.learning.cascade import Cascade
 from functions.retrain.learning.presets import ESTIMATORS
-from functions.retrain.learning.single import Single
 from functions.retrain.nights import Night
 from leap_model.columns import Floats
 from leap_model.errors import LeapError
@@ -100,12 +98,12 @@ def method(name: str, trees: float = 1.0) -> Method:
     raise MethodError(f"{name} is none of {', '.join(NAMES)}")
 
 
-def with_fewer_trees(estimator: Single | Cascade, share: float) -> Single | Cascade:
-    """The estimator with a share of each of its counts of trees."""
+def with_fewer_trees(estimator: Any, share: float) -> Any:
+    """The estimator with a share of each of its counts of trees; a network has none."""
     counts = {
         key: max(1, round(value * share))
         for key, value in estimator.settings().items()
-        if key.endswith(("trees", "epochs"))
+        if key.endswith("trees")
     }
     return replace(estimator, **counts)
 
@@ -116,7 +114,7 @@ def no_answers(night: Night) -> Floats:
 
 
 def _fitted(name: str, rung: Rung, trees: float) -> Method:
-    estimator = with_fewer_trees(rung.estimator, trees)  # type: ignore[arg-type]
+    estimator = with_fewer_trees(rung.estimator, trees)
     fewer = replace(rung, estimator=estimator)
     constants = {**estimator.settings(), "without": sorted(rung.without)}
     return Method(name, constants, lambda night: climbed(night, fewer))

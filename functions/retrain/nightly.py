@@ -177,7 +177,7 @@ def _artifact(
     snapshot = snapshot_as_of(outcomes, start_of(as_of))
     references = trained.references(held_out, catalogue, start_of(as_of))
     parts = (trained.fitted.model, trained.schema, catalogue, snapshot, training)
-    return Artifact(*parts, references)
+    return Artifact(*parts, references, trained.fitted.intervals)
 
 
 def _unknown(attempts: Attempts, catalogue: Catalogue) -> dict[str, int]:

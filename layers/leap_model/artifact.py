@@ -7,6 +7,7 @@
     history/ARRAY.npy             the snapshot
     references/KEY/ARRAY.npy      what resembles a job, by family and by model type, and
     references.json               how it is recalled; both where the model does
+    intervals.json                how far off predictions may be, where that was measured
 
 No file can run code when it is read. A version is named by its content, so two different models
 never share a name, and the same data, seed and versions give the same one.
@@ -31,6 +32,7 @@ from leap_model.errors import ArtifactError, LeapError, StoreError
 from leap_model.features import Schema
 from leap_model.forest_file import Array
 from leap_model.history import Hashes, History, Snapshot
+from leap_model.intervals import Intervals
 from leap_model.model import Model
 from leap_model.network import Network, Shape
 from leap_model.references import Cells, Known, References, recall_of
@@ -77,6 +79,7 @@ class Artifact:
     snapshot: Snapshot
     training: Mapping[str, Any]
     references: References | None = None
+    intervals: Intervals | None = None
 
     @property
     def target(self) -> Target:
@@ -132,6 +135,8 @@ def pack(artifact: Artifact) -> Packed:
     for network_name, network in artifact.model.networks.items():
         files[checked_key(_network_file(network_name))] = _npy(network.to_array())
     files.update(_reference_files(artifact.references))
+    if artifact.intervals is not None:
+        files["intervals.json"] = _json(artifact.intervals.to_json())
     for name, dtype in _HISTORY.items():
         holder = artifact.snapshot if name == "family" else artifact.snapshot.history
         files[f"history/{name}.npy"] = _npy(np.asarray(getattr(holder, name), dtype))
@@ -280,7 +285,10 @@ def _open(sealed: SealedFolder, at_once: bool) -> Artifact:
     snapshot = _snapshot({name: _array(sealed, f"history/{name}.npy") for name in _HISTORY})
     references = _references(sealed) if "references.json" in sealed else None
     catalogue = parse_catalogue(document("catalogue.json"))
-    return Artifact(model, schema, catalogue, snapshot, training, references)
+    intervals = None
+    if "intervals.json" in sealed:
+        intervals = Intervals.from_json(document("intervals.json"))
+    return Artifact(model, schema, catalogue, snapshot, training, references, intervals)
 
 
 def _forest_file(name: str) -> str:

@@ -1,18 +1,21 @@
 """What a preference is: candidates in order of predicted work per dollar (contract section 4)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leap_model.admission import admitted, is_trained, lacks_features
 from leap_model.answer import ALL_EXCLUDED, MISSING_FEATURE, answer
 from leap_model.artifact import Artifact
 from leap_model.columns import Floats, Jobs, Labels, Objects
 from leap_model.history import Hashes, family_hashes
+from leap_model.intervals import COLD, EXTRAPOLATED, OWN_ELSEWHERE, UNFAMILIAR
 from leap_model.prediction import predict
 from leap_model.premium import underused
+from leap_model.references import Known
 from leap_model.request import Candidate, Excluded, Request
 from leap_model.source import Serving
 from leap_model.times import now_us
@@ -66,7 +69,8 @@ def rank_with(
     jobs = _jobs(request, candidates)
     families = family_hashes(jobs.family)
     ids = tuple(candidate.id for candidate in candidates)
-    throughput, runs = _predict(artifact, jobs, families, _observing(observe, ids))
+    predicted = _predict(artifact, jobs, families, _observing(observe, ids))
+    throughput, runs = predicted.values, predicted.runs
     costs = np.array([candidate.job_cost_per_hour for candidate in candidates])
     per_dollar = throughput * 3600.0 / costs
     if not (np.all(np.isfinite(throughput)) and np.all(np.isfinite(per_dollar))):
@@ -80,6 +84,8 @@ def rank_with(
         if why is not None:
             name = candidate.hardware.hardware_type
             excluded.append(Excluded(candidate.id, name, "premium_underused", why))
+    trained = np.array([is_trained(artifact, candidate) for candidate in candidates], bool)
+    doubts = _doubts(artifact, predicted, trained)
     kept = [at for at, why in enumerate(wasteful) if why is None]
     kept.sort(key=lambda at: (-per_dollar[at], candidates[at].id))
     return answer(
@@ -89,7 +95,7 @@ def rank_with(
                 float(throughput[at]),
                 float(per_dollar[at]),
                 float(utilization[at]),
-                is_trained(artifact, candidates[at]),
+                doubts[at],
             )
             for at in kept
         ],
@@ -109,14 +115,42 @@ def _observing(observe: Observer | None, ids: tuple[str, ...]) -> _Shown | None:
     return lambda columns, matrix: observe(FeatureRows(ids, columns, matrix))
 
 
+@dataclass(frozen=True, slots=True)
+class _Predicted:
+    """The artifact's target for n jobs, the earlier runs of their families, and what resembles
+    them. All (n,)."""
+
+    values: Floats
+    runs: Floats
+    known: Known | None
+
+
 def _predict(
     artifact: Artifact, jobs: Jobs, families: Hashes, shown: _Shown | None = None
-) -> tuple[Floats, Floats]:
-    """(n,) the artifact's target for n jobs, and (n,) the earlier runs of their families."""
+) -> _Predicted:
     history = artifact.snapshot.lookup(families)
     known = artifact.known(jobs, families)
     parts = (artifact.target, artifact.model, artifact.schema)
-    return predict(*parts, jobs, history, artifact.catalogue, shown, known), history.runs
+    values = predict(*parts, jobs, history, artifact.catalogue, shown, known)
+    return _Predicted(values, history.runs, known)
+
+
+def _doubts(
+    artifact: Artifact, predicted: _Predicted, trained: NDArray[np.bool_]
+) -> list[dict[str, Any]]:
+    """What each entry says of how sure its prediction is."""
+    what = np.where(predicted.runs == 0, COLD, OWN_ELSEWHERE)
+    if predicted.known is not None:
+        what = predicted.known.what.astype(np.int64)
+    flags = {"cold": what >= COLD, "unfamiliar": what == UNFAMILIAR, "extrapolated": ~trained}
+    told = [{name: True for name, flag in flags.items() if flag[at]} for at in range(len(what))]
+    if artifact.intervals is None:
+        return told
+    group = np.where(trained, what, EXTRAPOLATED)
+    bounds = artifact.intervals.around(predicted.values, group)
+    names = (f"{artifact.target.name}_low", f"{artifact.target.name}_high")
+    shown = zip(told, *bounds, strict=True)
+    return [dict(zip(names, map(float, pair), strict=True)) | flag for flag, *pair in shown]
 
 
 def _utilization(
@@ -134,7 +168,7 @@ def _utilization(
     if lacks_features(artifact, request, candidates):
         return unknown
     trained = np.array([is_trained(artifact, candidate) for candidate in candidates])
-    return np.where(trained, _predict(artifact, jobs, families)[0], unknown)
+    return np.where(trained, _predict(artifact, jobs, families).values, unknown)
 
 
 def _jobs(request: Request, candidates: Sequence[Candidate]) -> Jobs:
@@ -160,7 +194,11 @@ def _jobs(request: Request, candidates: Sequence[Candidate]) -> Jobs:
 
 
 def _entry(
-    candidate: Candidate, throughput: float, per_dollar: float, utilization: float, trained: bool
+    candidate: Candidate,
+    throughput: float,
+    per_dollar: float,
+    utilization: float,
+    doubts: Mapping[str, Any],
 ) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "id": candidate.id,
@@ -172,6 +210,4 @@ def _entry(
     }
     if not np.isnan(utilization):
         entry["utilization"] = utilization
-    if not trained:
-        entry["extrapolated"] = True
-    return entry
+    return {**entry, **doubts}

@@ -24,10 +24,9 @@ from leap_model.features.hardware import Hardware
 from leap_model.features.ratios import accelerators_of, logarithm
 from leap_model.features.raw import Raw
 from leap_model.history import Hashes, family_hashes
+from leap_model.intervals import COLD, OWN_ELSEWHERE, OWN_HERE, UNFAMILIAR
 from leap_model.limits import DAY_US
 
-OWN_HERE, OWN_ELSEWHERE, STRANGER = 0, 1, 2
-"""What is known of a job: its family on this type, its family on others, neither."""
 COLUMNS = ("known.rest", "known.level", "known.own")
 MOST_VOTES = 8.0
 """Attempts, or families, beyond which a cell counts no more."""
@@ -116,7 +115,7 @@ class Known:
     """What references say of n jobs. All (n,).
 
     `rest` is the correction of the network, already shrunk; `level` the family's own level and
-    `own` how much of it to take; `what` one of OWN_HERE, OWN_ELSEWHERE, STRANGER.
+    `own` how much of it to take; `what` is known, a place in `intervals.GROUPS`.
     """
 
     rest: Floats
@@ -146,7 +145,7 @@ class References:
         """The same of jobs that were put in the references' terms before."""
         count = len(asked.at)
         rest, level, own = np.zeros(count), np.zeros(count), np.zeros(count)
-        what = np.full(count, STRANGER, np.int8)
+        what = np.full(count, UNFAMILIAR, np.int8)
         for rows in _alike(asked.family, asked.model_type):
             mine = self.families.of(asked.family[rows[0]])
             theirs = self.model_types.of(asked.model_type[rows[0]])
@@ -190,7 +189,8 @@ class _Near:
         return middle, self._recall.own * weight / (weight + self._recall.shrink)
 
     def what(self) -> NDArray[np.int8]:
-        some = OWN_ELSEWHERE if self._here.shape[1] else STRANGER
+        some = UNFAMILIAR if not len(self._rests) else COLD
+        some = OWN_ELSEWHERE if self._here.shape[1] else some
         return np.where(self._here.any(axis=1), OWN_HERE, some).astype(np.int8)
 
 

@@ -11,6 +11,7 @@ from functions.retrain.learning.memory import Memory
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats
 from leap_model.features import Schema
+from leap_model.intervals import Intervals
 from leap_model.model import Model
 
 
@@ -56,7 +57,8 @@ class Fitted:
 
     `notes` go into the metrics as they are; `workers_mb` is the most memory that the other
     processes of the training held together. `schema` is the model's own, where it is not the
-    training set's. `memory` is what the model recalls of past attempts, where it does.
+    training set's. `memory` is what the model recalls of past attempts, and `intervals` how
+    far off it may be, where it does either.
     """
 
     model: Model
@@ -64,6 +66,7 @@ class Fitted:
     workers_mb: float = 0.0
     schema: Schema | None = None
     memory: Memory | None = None
+    intervals: Intervals | None = None
 
 
 class Estimator(Protocol):

@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from functions.retrain.learning.conformal import intervals_of
 from functions.retrain.learning.descent import Descent, descend, initial
 from functions.retrain.learning.estimator import Fitted, Source, TrainingSet, scale_of
 from functions.retrain.learning.memory import Memory, remembered
-from functions.retrain.learning.recalling import choose, held_back, sampled
+from functions.retrain.learning.recalling import choose, corrected, held_back, sampled
 from functions.retrain.learning.workers import workers
 from functions.retrain.sources import columns_without
 from functions.retrain.stages import Stages
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Ints
 from leap_model.features.schema import CategoryColumn, Schema, fit_schema
 from leap_model.history import cutoffs, family_hashes, no_history
+from leap_model.intervals import Intervals
 from leap_model.model import Model
 from leap_model.network import Network, Parameters, Shape, on_scale
-from leap_model.references import COLUMNS, Recall, asked_of
+from leap_model.references import COLUMNS, Asked, Recall, asked_of
 
 MOST_CATEGORIES = 4_096
 """Named values of one column; trees bear no more than 254."""
@@ -68,9 +70,9 @@ class ResidualNetwork:
     width: int = 128
     blocks: int = 3
     vector: int = 12
-    epochs: float = 20.0
+    epochs: float = 40.0
     least_steps: int = 800
-    most_steps: int = 12_000
+    most_steps: int = 16_000
     batch: int = 512
     learning_rate: float = 0.004
     decay: float = 0.001
@@ -93,12 +95,14 @@ class ResidualNetwork:
             (network, loss), *earlier = pool.run(calls)
             peak = pool.peak_mb
         notes: dict[str, Any] = {"loss": loss, "parameters": len(network.to_array())}
-        schema, memory, model = rows.schema, None, None
+        schema, memory, intervals = rows.schema, None, None
         if recalls:
             recall = Recall()
             if earlier:
                 with stages("recall"):
-                    recall, told = _recall(rows, earlier[0][0], back)
+                    back_then = HeldBack.of(rows, earlier[0][0], back)
+                    recall, told = back_then.recall()
+                    intervals = back_then.intervals(recall)
                 notes |= told
             memory = rows.memory(network, np.arange(len(training)), recall)
             schema = schema.with_numbers(COLUMNS)
@@ -109,7 +113,7 @@ class ResidualNetwork:
         else:
             model = Model.of_network(network, len(schema.columns), rows.scale_column)
         notes |= {"processes": pool.count, "seconds": stages.seconds}
-        return Fitted(model, notes, peak, schema, memory)
+        return Fitted(model, notes, peak, schema, memory, intervals)
 
     def settings(self) -> Mapping[str, Any]:
         return asdict(self)
@@ -228,17 +232,37 @@ def _codes(schema: Schema, at: int) -> int:
     return column.codes if isinstance(column, CategoryColumn) else 0
 
 
-def _recall(rows: Rows, network: Network, back: NDArray[np.bool_]) -> tuple[Recall, dict[str, Any]]:
-    """How much of what resembles a job to believe, from rows that a network did not see."""
-    memory = rows.memory(network, np.arange(len(back)), Recall())
-    kept = sampled(np.flatnonzero(back))
-    attempts = rows.source.attempts.take(kept)
-    families = family_hashes(attempts.jobs.family)
-    asked = asked_of(attempts.jobs, families, rows.source.catalogue, memory.hardware)
-    said = network.score(rows.matrix[kept])[:, 0] + rows.scale[kept]
-    before = cutoffs(attempts.jobs.launched_at)
-    recall, alone, with_it = choose(
-        memory, asked, before, said, rows.scale[kept], rows.values[kept]
-    )
-    told = {"held_back": len(kept), "error_alone": alone, "error_with_recall": with_it}
-    return recall, told
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """Attempts of the last days beside a network that did not see them. Logs (n,)."""
+
+    memory: Memory
+    asked: Asked
+    before: Ints
+    said: Floats
+    scale: Floats
+    values: Floats
+
+    @classmethod
+    def of(cls, rows: Rows, network: Network, back: NDArray[np.bool_]) -> "HeldBack":
+        """The rows held back, or a sample of them; the memory is of all, each by its own time."""
+        memory = rows.memory(network, np.arange(len(back)), Recall())
+        kept = sampled(np.flatnonzero(back))
+        jobs = rows.source.attempts.jobs.take(kept)
+        asked = asked_of(jobs, family_hashes(jobs.family), rows.source.catalogue, memory.hardware)
+        said = network.score(rows.matrix[kept])[:, 0] + rows.scale[kept]
+        before = cutoffs(jobs.launched_at)
+        return cls(memory, asked, before, said, rows.scale[kept], rows.values[kept])
+
+    def recall(self) -> tuple[Recall, dict[str, Any]]:
+        """How much of what resembles a job to believe, and what that is worth."""
+        parts = (self.memory, self.asked, self.before, self.said, self.scale, self.values)
+        recall, alone, with_it = choose(*parts)
+        told = {"held_back": len(self.said), "error_alone": alone, "error_with_recall": with_it}
+        return recall, told
+
+    def intervals(self, recall: Recall) -> Intervals | None:
+        """How far off the network and its memory were."""
+        known = replace(self.memory, recall=recall).recalled(self.asked, self.before)
+        predicted = corrected(self.said, self.scale, known, recall.most)
+        return intervals_of(self.values - predicted, predicted, known.what.astype(np.int64))
