@@ -26,6 +26,8 @@ from leap_model.references import COLUMNS, Asked, Recall, asked_of
 MOST_CATEGORIES = 4_096
 """Named values of one column; trees bear no more than 254."""
 LEAST_CATEGORY_ROWS = 5
+_BATCHES = 20
+"""An epoch has at least so many, however few the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class ResidualNetwork:
     decay: float = 0.001
     vector_decay: float = 0.05
     dropout: float = 0.1
-    hide_family: float = 0.5
+    hide_family: float = 0.7
     hide_hardware: float = 0.1
     hide_model_type: float = 0.05
     hide_other: float = 0.02
@@ -177,10 +179,11 @@ def fit_network(
     known = initial(shape, float(np.median(values)), random)
     known.update(_scales(matrix[:, list(shape.numbers)], rows.schema))
     learning = Network(shape, known)
-    steps = round(estimator.epochs * len(values) / estimator.batch)
+    batch = min(estimator.batch, max(len(values) // _BATCHES, 1))
+    steps = round(estimator.epochs * len(values) / batch)
     descent = Descent(
         steps=min(max(steps, estimator.least_steps), estimator.most_steps),
-        batch=estimator.batch,
+        batch=batch,
         rate=estimator.learning_rate,
         decay=estimator.decay,
         vector_decay=estimator.vector_decay,

@@ -37,6 +37,18 @@ ones; both presets differ in nothing else. The publication does not state the cl
 _LEAST = {"rounds": 0, "reach": 0, "leaves": 2, "expert_leaves": 2, "classifier_leaves": 2}
 _MOST = {"bins": 1_000}
 _MOST_OF_ANY = 1_000_000
+_FROM_NOTHING = {
+    "least_moved": 1.0,
+    "decay": 1.0,
+    "vector_decay": 1.0,
+    "dropout": 0.9,
+    "hide_family": 1.0,
+    "hide_hardware": 0.9,
+    "hide_model_type": 0.9,
+    "hide_other": 0.9,
+}
+"""Numbers that may be 0, and the most that each may be."""
+_MOST_EPOCHS = 10_000
 
 
 def configured(name: str, constants: Mapping[str, str]) -> Estimator:
@@ -69,6 +81,6 @@ def _parsed(constant: str, text: str, current: Any) -> Any:
     if isinstance(current, int):
         most = _MOST.get(constant, _MOST_OF_ANY)
         return fields.integer(value, constant, _LEAST.get(constant, 1), most)
-    if constant == "least_moved":
-        return fields.number(value, constant, least=0, most=1)
-    return fields.number(value, constant, above=0, most=1)
+    if constant in _FROM_NOTHING:
+        return fields.number(value, constant, least=0, most=_FROM_NOTHING[constant])
+    return fields.number(value, constant, above=0, most=_MOST_EPOCHS if constant == "epochs" else 1)
