@@ -42,9 +42,7 @@ def _of_function(stage: Stage) -> tuple[object, ...]:
     log = stage.folder / "function.log"
     with tempfile.TemporaryDirectory(prefix="leap-bench-load-") as name, runtime_api() as api:
         handler = "functions.rank.handler.handler"
-        with function(
-            api, handler, [stage.bundle], stage.environment, Path(name), log
-        ) as process:
+        with function(api, handler, [stage.bundle], stage.environment, Path(name), log) as process:
             api.invoke(stage.event)
 
             def rank() -> bool:
@@ -99,9 +97,7 @@ def _called(rank: Callable[[], bool]) -> tuple[list[float], int]:
     return spent, errors
 
 
-def _figures(
-    callers: list[tuple[list[float], int]], looking: "_Looking"
-) -> tuple[object, ...]:
+def _figures(callers: list[tuple[list[float], int]], looking: "_Looking") -> tuple[object, ...]:
     spent = np.concatenate([np.array(times) for times, _ in callers])
     looks = looking.megabytes
     return (

@@ -3,6 +3,7 @@
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import boto3
@@ -11,7 +12,7 @@ _DOWNLOADS = 8
 
 
 def handler(event: Any, _: Any) -> dict[str, Any]:
-    """Switches, both pointers, the manifest, and every file of it, as many at once as LEAP reads."""
+    """Switches, both pointers, the manifest and its files, as many at once as LEAP reads."""
     bucket, stage = os.environ["LEAP_STORE"].removeprefix("s3://"), os.environ["LEAP_STAGE"]
     ssm, s3 = boto3.client("ssm"), boto3.client("s3")
 
@@ -21,10 +22,8 @@ def handler(event: Any, _: Any) -> dict[str, Any]:
 
     read(f"pointers/{stage}/switches.json")
     parameter = ssm.get_parameter(Name=f"/leap/{stage}/throughput/pointer")["Parameter"]
-    try:
+    with suppress(ssm.exceptions.ParameterNotFound):
         ssm.get_parameter(Name=f"/leap/{stage}/utilization/pointer")
-    except ssm.exceptions.ParameterNotFound:
-        pass
     folder = json.loads(parameter["Value"])["uri"]
     manifest = json.loads(read(f"{folder}/manifest.json"))
     with ThreadPoolExecutor(_DOWNLOADS) as pool:

@@ -15,8 +15,7 @@ _FLOAT64, _RAW_SCORE, _ALL = 1, 1, -1
 
 
 class LightgbmForest:
-    """A booster of linked trees, and the ways to ask it. Each takes (n, inputs) of float64 and gives
-    (n, outputs) raw scores."""
+    """A booster of linked trees; two ways to ask it for the (n, outputs) scores of a matrix."""
 
     def __init__(self, trees: LinkedTrees) -> None:
         import lightgbm

@@ -27,7 +27,9 @@ def handler_of(service: RankService) -> Handler:
         over_http = is_http(event)
         try:
             seconds = seconds_left(context)
-            return _over_http(service, event, seconds) if over_http else service.rank(event, seconds)
+            return (
+                _over_http(service, event, seconds) if over_http else service.rank(event, seconds)
+            )
         except Exception as fault:
             logger.error("invocation failed: %s", type(fault).__name__)
             failed = answer(reason=INTERNAL_ERROR)
@@ -59,9 +61,7 @@ def _elsewhere(detail: str, status: int, **headers: str) -> dict[str, Any]:
     return _response(answer(reason=INVALID_REQUEST, detail=detail), status, **headers)
 
 
-def _response(
-    found: dict[str, Any], status: int | None = None, **headers: str
-) -> dict[str, Any]:
+def _response(found: dict[str, Any], status: int | None = None, **headers: str) -> dict[str, Any]:
     code, text = response_to(found, status)
     return {
         "statusCode": code,
