@@ -1,23 +1,19 @@
 """What a cascade's artifact takes: on disk, to load, and in memory after 1,000 rankings."""
 
 import dataclasses
-import multiprocessing
-import time
+import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from datetime import timedelta
-from multiprocessing.connection import Connection
-from typing import Any, Final
-
-import numpy as np
+from typing import Any
 
 from bench.cascades import SIZES, Size, estimators
 from bench.fleets import START, simulated
-from bench.runtime_api import resident_mb
 from cli.example import newest_attempt, request_of
 from functions.retrain.learning.export import export_forest
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
-from leap_model import Ranker
 from leap_model.artifact import load, pack, publish
 from leap_model.model import Model
 from leap_model.pointer import Pointer, read_pointer, write_pointer
@@ -25,8 +21,7 @@ from leap_model.store import LocalStore
 from leap_model.times import format_time, now_us
 
 COLUMNS = ("cascade", "artifact MB", "first load ms", "warm load ms", "resident MB", "− artifact")
-RANKINGS: Final = 1_000
-_LOADS: Final = 21
+"""Loads in milliseconds of processor time, with the artifact in the system's cache."""
 
 
 def run() -> list[tuple[object, ...]]:
@@ -40,15 +35,12 @@ def run() -> list[tuple[object, ...]]:
 
 def _row(size: Size, store: LocalStore, request: Mapping[str, Any]) -> tuple[object, ...]:
     uri, digest, megabytes = _published(size, store)
-    context = multiprocessing.get_context("spawn")
-    mine, theirs = context.Pipe()
-    process = context.Process(
-        target=_measure, args=(str(store.root), uri, digest, dict(request), theirs)
+    command = [sys.executable, "-m", "bench.loaded", str(store.root), uri, digest]
+    done = subprocess.run(
+        command, input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True
     )
-    process.start()
-    first, warm, resident = mine.recv()
-    process.join()
-    figures = (first, warm, resident, resident - megabytes)
+    said = json.loads(done.stdout)
+    figures = (said["first"], said["warm"], said["resident"], said["resident"] - megabytes)
     return size.name, f"{megabytes:.1f}", *(f"{figure:.1f}" for figure in figures)
 
 
@@ -68,21 +60,3 @@ def _published(size: Size, store: LocalStore) -> tuple[str, str, float]:
     moved = Pointer(packed.version, uri, packed.manifest_sha256, pointer.as_of, now)
     write_pointer(store, "local", "throughput", moved, tag)
     return uri, packed.manifest_sha256, sum(map(len, packed.files.values())) / 1e6
-
-
-def _measure(
-    root: str, uri: str, digest: str, request: dict[str, Any], to: "Connection[Any, Any]"
-) -> None:
-    def loaded() -> float:
-        started = time.perf_counter()
-        load(LocalStore(root).folder(uri), digest)
-        return (time.perf_counter() - started) * 1e3
-
-    first, *warm = [loaded() for _ in range(_LOADS)]
-    ranker = Ranker.from_store(root)
-    for _ in range(RANKINGS):
-        if not ranker.rank(request)["preference"]:
-            raise RuntimeError("nothing was ranked")
-    to.send(
-        (first, float(np.median(warm)), resident_mb(multiprocessing.current_process().pid or 0))
-    )
