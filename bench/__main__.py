@@ -6,9 +6,20 @@ import sys
 from cli.console import out, print_table
 
 BENCHMARKS = (
-    *("engine", "ranking", "intake", "nightly", "cascade", "growth", "threads", "measured", "cost"),
+    *(
+        "engine",
+        "holding",
+        "ranking",
+        "intake",
+        "nightly",
+        "cascade",
+        "growth",
+        "threads",
+        "measured",
+        "cost",
+    ),
 )
-LONG = ("presets", "soak")
+LONG = ("presets", "soak", "cold_start", "load")
 """They take long, or the local AWS that make demo sets up: run when they are named."""
 
 

@@ -1,57 +1,77 @@
-"""Tree engine: 20 candidates of a job, cascades of two sizes, against scikit-learn's predict."""
+"""Tree engine: 20 candidates of a job, cascades of two sizes, against other predictors of them."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Final
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench.cascades import SIZES, Estimators, Size, estimators
-from bench.timing import processor_milliseconds
+from bench.peers.cascades import peers, same_trees
+from bench.timing import alternating_milliseconds
 from functions.retrain.learning.export import export_forest
 from leap_model import engine, walk
 from leap_model.columns import Floats
 from leap_model.model import Model
 from leap_model.trees import Forest
 
-COLUMNS = ("cascade", "engine", "median ms", "p99 ms", "times faster", "forests MB")
-JOBS = 500
-CANDIDATES = 20
-OF_A_CANDIDATE = ("hardware.", "ratio.", "allocation_text.")
+COLUMNS = ("cascade", "predictor", "median ms", "p99 ms", "scikit-learn ÷ it", "it ÷ leap")
+JOBS: Final = int(os.environ.get("LEAP_BENCH_JOBS", "500"))
+CANDIDATES: Final = 20
+_TOLERANCE: Final = 1e-9
+"""Of a prediction by the same trees, summed in another order."""
+OF_A_CANDIDATE: Final = ("hardware.", "ratio.", "allocation_text.")
 """Columns in which the candidates of a job differ."""
 
 
 def run() -> list[tuple[object, ...]]:
-    """Processor time of one thread in this process, over 500 different jobs."""
+    """Processor time of one thread, over `LEAP_BENCH_JOBS` different jobs (500)."""
     with threadpool_limits(1):
         return [row for size in SIZES for row in _rows(size)]
 
 
-def _rows(size: Size) -> list[tuple[object, ...]]:
+def _rows(size: Size) -> Iterator[tuple[object, ...]]:
     fitted = estimators(size)
     forests = [export_forest(estimator) for estimator in (fitted.picker, *fitted.experts)]
     requests = [_request(fitted, job) for job in range(JOBS)]
-    ours = _model(forests)
     numpy = _model([_OfNumpy(forest) for forest in forests])
     engines: dict[str, Callable[[Floats], Floats]] = {
-        "scikit-learn predict": fitted.predict,
+        "scikit-learn": fitted.predict,
         "leap, numpy": numpy.predict,
     }
     if engine.name() == "native":
-        engines["leap, kernel"] = ours.predict
-    for request in requests[::50]:
-        theirs = fitted.predict(request)
-        if any(call(request).tobytes() != theirs.tobytes() for call in engines.values()):
+        engines["leap, kernel"] = _model(forests).predict
+    ours = list(engines)[-1]
+    others = dict(peers(size, fitted))
+    _check(engines, others, requests[::50])
+    times = alternating_milliseconds(
+        {
+            name: [partial(call, request) for request in requests]
+            for name, call in (engines | others).items()
+        }
+    )
+    for name, (median, tail) in times.items():
+        faster, slower = times["scikit-learn"][0] / median, median / times[ours][0]
+        yield size.name, name, f"{median:.3f}", f"{tail:.3f}", f"{faster:.1f}", f"{slower:.2f}"
+
+
+def _check(
+    engines: dict[str, Callable[[Floats], Floats]],
+    others: dict[str, Callable[[Floats], Floats]],
+    requests: list[Floats],
+) -> None:
+    for request in requests:
+        expected = engines["scikit-learn"](request)
+        if any(call(request).tobytes() != expected.tobytes() for call in engines.values()):
             raise ValueError("the engines differ")
-    megabytes = sum(len(forest.to_bytes()) for forest in forests) / 1e6
-    table: list[tuple[object, ...]] = []
-    slowest = 0.0
-    for name, call in engines.items():
-        median, tail = processor_milliseconds([partial(call, request) for request in requests])
-        slowest = slowest or median
-        figures = (f"{median:.3f}", f"{tail:.3f}", f"{slowest / median:.1f}", f"{megabytes:.1f}")
-        table.append((size.name, name, *figures))
-    return table
+        for name, call in others.items():
+            found = call(request)
+            if not np.all(np.isfinite(found)):
+                raise ValueError(f"{name} does not predict")
+            if same_trees(name) and not np.allclose(found, expected, _TOLERANCE, _TOLERANCE):
+                raise ValueError(f"{name} predicts something else by the same trees")
 
 
 def _request(fitted: Estimators, job: int) -> Floats:

@@ -5,10 +5,8 @@ request. CORS is set nowhere: callers sign their requests, and no browser is one
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
-
-from aws_lambda_powertools.event_handler import LambdaFunctionUrlResolver, Response
 
 from functions.rank.deadline import seconds_left
 from functions.rank.envelope import JSON_TYPE, document_in, is_http, response_to
@@ -24,59 +22,50 @@ Handler: TypeAlias = Callable[[Any, Any], dict[str, Any]]
 
 def handler_of(service: RankService) -> Handler:
     """The function that Lambda calls, over a service; it never raises."""
-    routes = _routes(service)
 
     def handle(event: Any, context: Any) -> dict[str, Any]:
         over_http = is_http(event)
         try:
-            if over_http:
-                return routes.resolve(event, context)
-            return service.rank(event, seconds_left(context))
+            seconds = seconds_left(context)
+            return (
+                _over_http(service, event, seconds) if over_http else service.rank(event, seconds)
+            )
         except Exception as fault:
             logger.error("invocation failed: %s", type(fault).__name__)
             failed = answer(reason=INTERNAL_ERROR)
-            return _plain_response(failed) if over_http else failed
+            return _response(failed) if over_http else failed
         finally:
             service.flush()
 
     return handle
 
 
-def _routes(service: RankService) -> LambdaFunctionUrlResolver:
-    # Said outright, since debugging, which an environment variable turns on, prints every event.
-    routes = LambdaFunctionUrlResolver(debug=False)
-
-    def rank() -> Response[str]:
-        event = routes.current_event
-        try:
-            request = document_in(event.body, bool(event.is_base64_encoded))
-        except FieldError as fault:
-            return _response(service.refuse(str(fault)))
-        return _response(service.rank(request, seconds_left(routes.lambda_context)))
-
-    for path in PATHS:
-        routes.post(path)(rank)
-
-    @routes.not_found
-    def elsewhere(_: Exception) -> Response[str]:
-        known = routes.current_event.path in PATHS
-        detail = "only POST is answered here" if known else "only / and /rank are answered"
-        refused = answer(reason=INVALID_REQUEST, detail=detail)
-        return _response(refused, 405, Allow="POST") if known else _response(refused, 404)
-
-    return routes
+def _over_http(service: RankService, event: Mapping[str, Any], seconds: float | None) -> Any:
+    # Two lines rather than a router: what a cold start loads for one, a launch waits for.
+    path, method = event["rawPath"], event["requestContext"]["http"]["method"]
+    if not (isinstance(path, str) and isinstance(method, str)):
+        raise TypeError("a path and a method are text")
+    if path not in PATHS:
+        return _elsewhere("only / and /rank are answered", 404)
+    if method != "POST":
+        return _elsewhere("only POST is answered here", 405, Allow="POST")
+    try:
+        request = document_in(event.get("body"), bool(event.get("isBase64Encoded")))
+    except FieldError as fault:
+        return _response(service.refuse(str(fault)))
+    return _response(service.rank(request, seconds))
 
 
-def _response(found: dict[str, Any], status: int | None = None, **headers: str) -> Response[str]:
+def _elsewhere(detail: str, status: int, **headers: str) -> dict[str, Any]:
+    """What was asked for is no ranking, and is not counted as one."""
+    return _response(answer(reason=INVALID_REQUEST, detail=detail), status, **headers)
+
+
+def _response(found: dict[str, Any], status: int | None = None, **headers: str) -> dict[str, Any]:
     code, text = response_to(found, status)
-    return Response(code, JSON_TYPE, text, {**headers})
-
-
-def _plain_response(found: dict[str, Any]) -> dict[str, Any]:
-    code, text = response_to(found)
     return {
         "statusCode": code,
-        "headers": {"Content-Type": JSON_TYPE},
+        "headers": {**headers, "Content-Type": JSON_TYPE},
         "body": text,
         "isBase64Encoded": False,
     }

@@ -1,4 +1,4 @@
-"""AWS clients with a time budget. boto3 is loaded when a client is made, not before."""
+"""AWS clients with a time budget. botocore is loaded when a client is made, not before."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +23,26 @@ HURRIED = Budget(0.5, 1.0, 1)
 """For what a launch waits for."""
 
 
-def client(service: str, budget: Budget = PATIENT) -> Any:
-    """A boto3 client whose every call ends in time."""
-    import boto3
+def session() -> Any:
+    """What clients share: credentials, and what botocore reads from disk. Not for several threads
+    that make clients at once."""
+    # Not boto3, whose clients are these: what it adds to them nothing here calls, and a cold start
+    # would wait a tenth of a second for it.
+    from botocore.session import get_session
+
+    return get_session()
+
+
+def client(service: str, budget: Budget = PATIENT, shared: Any = None) -> Any:
+    """A client whose every call ends in time, as boto3 makes them.
+
+    Parameters
+    ----------
+    service, budget : str, Budget
+        Which, and how long its calls may take.
+    shared : optional
+        A `session`, by default one of its own.
+    """
     from botocore.config import Config
 
     config = Config(
@@ -34,7 +51,7 @@ def client(service: str, budget: Budget = PATIENT) -> Any:
         retries={"mode": "standard", "total_max_attempts": budget.attempts},
         user_agent_extra="leap",
     )
-    return boto3.client(service, config=config)
+    return (shared or session()).create_client(service, config=config)
 
 
 def code_of(fault: Exception) -> str:

@@ -48,6 +48,7 @@ class Prepared:
 
     def __init__(self, kernel: Any, counts: Counts, parts: dict[str, Array]) -> None:
         self._kernel = kernel
+        self._score = kernel.leap_score
         self._parts = parts
         self._n_outputs = counts.n_outputs
         self._forest = _Forest(
@@ -59,14 +60,10 @@ class Prepared:
 
     def score(self, matrix: Floats) -> Floats:
         """(n, outputs) scores of an (n, n_inputs) matrix of float64, row after row in memory."""
-        scores = np.empty((len(matrix), self._n_outputs))
-        self._kernel.leap_score(
-            self._address,
-            matrix.ctypes.data,
-            len(matrix),
-            scores.ctypes.data,
-            _memory.of(self._scratch_bytes),
-        )
+        rows = len(matrix)
+        scores = np.empty((rows, self._n_outputs))
+        memory = _memory.of(self._scratch_bytes)
+        self._score(self._address, _address(matrix), rows, _address(scores), memory)
         return scores
 
     def splits_are_sound(self, largest_tree: int) -> bool:
@@ -80,15 +77,25 @@ class _Memory(threading.local):
 
     def __init__(self) -> None:
         self._held = np.empty(0, np.uint64)
+        self._bytes = self._address = 0
 
     def of(self, size: int) -> int:
         """The address of at least so many bytes."""
-        if self._held.nbytes < size:
+        if self._bytes < size:
             self._held = np.empty(-(-size // 8), np.uint64)
-        return self._held.ctypes.data
+            self._bytes, self._address = size, self._held.ctypes.data
+        return self._address
 
 
 _memory = _Memory()
+
+
+def _address(array: Array) -> int:
+    """Where an array's numbers lie: the quick way, and numpy's for what cannot be written to."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (TypeError, ValueError):
+        return array.ctypes.data
 
 
 def name() -> str:

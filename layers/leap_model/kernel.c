@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 #define ROWS 64
-#define TREES 16
+#define TREES 32
+#define APART static __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -31,16 +32,22 @@ typedef struct {
     const double *leaves;
 } Forest;
 
-/* Rows that reached a node: a tree's splits and leaves from `split` and `leaf` on, `leaves` many. */
+/* Rows that reached a node. `place` is its tree's splits and leaves from there on, the split in the
+ * low half and the leaf in the high; `size` is how many leaves there are, and in the high half the
+ * tree: so a child is one addition away. */
 typedef struct {
-    uint64_t rows;
-    uint32_t split, leaf, leaves, tree;
+    uint64_t rows, place, size;
 } Group;
 
+/* What a group's split says: the rows that its question sends left, and how many leaves are there. */
 typedef struct {
-    uint64_t rows;
-    uint32_t leaf, tree;
-} Arrival;
+    uint64_t left, leaves;
+} Split;
+
+/* A group whose question is by category. */
+typedef struct {
+    uint32_t group, question;
+} Asked;
 
 /* Rows that hold one code of a category column. */
 typedef struct {
@@ -48,14 +55,17 @@ typedef struct {
 } Holders;
 
 typedef struct {
-    uint64_t *left;    /* n_edges: the rows that a question by number sends left */
+    uint64_t *left;    /* n_edges + 1: the rows that a question by number sends left */
     uint64_t *varies;  /* n_inputs: not 0 where the rows differ in a column */
     uint64_t *held;    /* n_categories: how many codes the rows hold */
     Holders *holders;  /* n_categories of ROWS */
     double *sums;      /* n_outputs of ROWS */
     double *values;    /* TREES of ROWS */
-    Group *groups;     /* two of TREES * ROWS + 1 */
-    Arrival *arrivals; /* TREES * ROWS + 1 */
+    Group *groups;     /* TREES * ROWS + 1, as all that follow */
+    Group *next;
+    Group *arrived;    /* groups that reached a leaf */
+    Split *splits;     /* of the groups */
+    Asked *asked;
 } Scratch;
 
 EXPORTED uint64_t leap_forest_bytes(void) { return sizeof(Forest); }
@@ -69,14 +79,17 @@ INLINE uint64_t lay_out(const Forest *forest, Scratch *scratch, uint8_t *memory)
         scratch->member = (void *)((uintptr_t)memory + at);                                                  \
         at += ((count) * sizeof *scratch->member + 63) / 64 * 64;                                  \
     } while (0)
-    TAKE(left, forest->n_edges);
+    TAKE(left, forest->n_edges + 1);
     TAKE(varies, forest->n_inputs);
     TAKE(held, forest->n_categories);
     TAKE(holders, forest->n_categories * ROWS);
     TAKE(sums, forest->n_outputs * ROWS);
     TAKE(values, (uint64_t)TREES * ROWS);
-    TAKE(groups, 2 * ((uint64_t)TREES * ROWS + 1));
-    TAKE(arrivals, (uint64_t)TREES * ROWS + 1);
+    TAKE(groups, (uint64_t)TREES * ROWS + 1);
+    TAKE(next, (uint64_t)TREES * ROWS + 1);
+    TAKE(arrived, (uint64_t)TREES * ROWS + 1);
+    TAKE(splits, (uint64_t)TREES * ROWS + 1);
+    TAKE(asked, (uint64_t)TREES * ROWS + 1);
 #undef TAKE
     return at;
 }
@@ -87,15 +100,23 @@ EXPORTED uint64_t leap_scratch_bytes(const Forest *forest) {
     return lay_out(forest, &scratch, 0);
 }
 
+/* A truth that is worked out and not guessed: a compiler may make no branch of what is not known to
+ * it to be 0 or 1. */
+INLINE uint64_t known(int truth) {
+    uint64_t word = (uint64_t)truth;
+    __asm__("" : "+r"(word));
+    return word;
+}
+
 /* How many of ascending edges lie below a value that is a number. */
 INLINE uint32_t edges_below(const double *edges, uint32_t count, double value) {
     const double *first = edges;
     while (count > 1) {
         uint32_t half = count / 2;
-        first += first[half - 1] < value ? half : 0;
+        first += known(first[half - 1] < value) * half;
         count -= half;
     }
-    return (uint32_t)(first - edges) + (count != 0 && *first < value);
+    return (uint32_t)(first - edges + known(count != 0 && *first < value));
 }
 
 static void find_varying(const Forest *forest, Scratch *scratch, const double *rows, uint32_t n) {
@@ -111,36 +132,34 @@ static void find_varying(const Forest *forest, Scratch *scratch, const double *r
     }
 }
 
-/* A run: the edges of one column that send missing values one way. */
-INLINE void answer_run(
-    const double *edges, uint32_t count, uint64_t missing_left, const double *value,
-    uint64_t stride, uint32_t n, uint64_t all, uint64_t *left
+/* For each edge the rows whose value it sends left. A row's bit is put where its value first lies
+ * below an edge, and sums over the edges, in order, then give each edge the bits of all before it:
+ * in a run a row has one bit, if not below an edge then in the place after the last. There, which is
+ * where the next run begins, the bits of all rows are taken off again. */
+static void answer_edges(
+    const Forest *forest, const Scratch *scratch, const double *rows, uint32_t n, uint64_t all
 ) {
-    if (n == 1) { /* of the block, or of the column: whatever holds for the first holds for all */
-        uint32_t below = *value == *value ? edges_below(edges, count, *value)
-                         : missing_left   ? 0
-                                          : count;
-        for (uint32_t edge = 0; edge < below; edge++)
-            left[edge] = 0;
-        for (uint32_t edge = below; edge < count; edge++)
-            left[edge] = all;
-        return;
-    }
-    for (uint32_t edge = 0; edge < count; edge++)
+    uint64_t *left = scratch->left;
+    for (uint64_t edge = 0; edge <= forest->n_edges; edge++)
         left[edge] = 0;
-    uint64_t so_far = 0;
-    for (uint32_t row = 0; row < n; row++, value += stride) {
-        uint64_t bit = (uint64_t)1 << row;
-        if (*value == *value) {
+    for (uint64_t run = 0; run < forest->n_runs; run++) {
+        uint32_t first = forest->first_edge[run], count = forest->first_edge[run + 1] - first;
+        uint32_t column = forest->run_column[run] >> 1;
+        uint32_t missing = forest->run_column[run] & 1 ? 0 : count;
+        const double *edges = forest->edges + first, *value = rows + column;
+        int varies = scratch->varies[column] != 0;
+        uint64_t bits = varies ? 1 : all; /* what holds for one row else holds for all */
+        for (uint32_t row = 0; row < (varies ? n : 1); row++) {
             uint32_t below = edges_below(edges, count, *value);
-            if (below < count)
-                left[below] |= bit;
-        } else if (missing_left) {
-            so_far |= bit;
+            left[first + (*value == *value ? below : missing)] += bits;
+            bits += bits;
+            value += forest->n_inputs;
         }
+        left[first + count] -= all;
     }
-    for (uint32_t edge = 0; edge < count; edge++) {
-        so_far |= left[edge];
+    uint64_t so_far = 0;
+    for (uint64_t edge = 0; edge < forest->n_edges; edge++) {
+        so_far += left[edge];
         left[edge] = so_far;
     }
 }
@@ -191,91 +210,175 @@ INLINE void read_node(
     }
 }
 
-INLINE const uint8_t *node_at(const Forest *forest, int wide, uint64_t split) {
-    return forest->nodes + (wide ? 8 : 3) * split;
-}
+INLINE uint64_t low(uint64_t word) { return word & 0xFFFFFFFF; }
+
+INLINE uint64_t high(uint64_t word) { return word >> 32; }
+
+INLINE uint64_t word_of(uint64_t low_half, uint64_t high_half) { return low_half | high_half << 32; }
 
 /* A set: two bytes of the category column's number, then a bit a code, then one for missing. */
-static uint64_t left_by_set(const Forest *forest, const Scratch *scratch, uint64_t set) {
-    const uint8_t *bits = forest->sets + forest->set_at[set];
-    uint64_t category = bits[0] | (uint64_t)bits[1] << 8, left = 0;
-    const Holders *holders = scratch->holders + category * ROWS;
-    bits += 2;
-    for (uint64_t at = 0; at < scratch->held[category]; at++) {
-        uint64_t code = holders[at].code;
-        left |= -(uint64_t)(bits[code >> 3] >> (code & 7) & 1) & holders[at].rows;
+INLINE const uint8_t *set_of(const Forest *forest, uint64_t tree, uint32_t question) {
+    return forest->sets + forest->set_at[forest->first_set[tree] + question - forest->n_edges];
+}
+
+INLINE uint64_t category_of(const uint8_t *set) { return set[0] | (uint64_t)set[1] << 8; }
+
+INLINE uint64_t left_of_holders(const uint8_t *set, const Holders *holders) {
+    return -(uint64_t)(set[2 + (holders->code >> 3)] >> (holders->code & 7) & 1) & holders->rows;
+}
+
+/* What the split of each group says. Questions of a kind are answered in a loop of their own, so that
+ * what a loop does never depends on a guess. */
+INLINE void ask(
+    const Forest *forest, const Scratch *scratch, int wide, uint64_t first, const Group *now,
+    uint64_t groups
+) {
+    Split *splits = scratch->splits;
+    Asked *asked = scratch->asked;
+    const uint64_t *left = scratch->left;
+    uint64_t n_edges = forest->n_edges, by_set = 0, varying = 0;
+    for (uint64_t at = 0; at < groups; at++) {
+        uint32_t question, k;
+        read_node(forest, wide, low(now[at].place), &question, &k);
+        uint64_t is_set = known(question >= n_edges);
+        splits[at] = (Split){left[question & (is_set - 1)], k};
+        asked[by_set] = (Asked){(uint32_t)at, question};
+        by_set += is_set;
     }
-    return left;
+    for (uint64_t at = 0; at < by_set; at++) {
+        Asked one = asked[at];
+        const uint8_t *set = set_of(forest, first + high(now[one.group].size), one.question);
+        uint64_t category = category_of(set);
+        splits[one.group].left = left_of_holders(set, scratch->holders + category * ROWS);
+        asked[varying] = one;
+        varying += known(scratch->held[category] > 1);
+    }
+    for (uint64_t at = 0; at < varying; at++) {
+        Asked one = asked[at];
+        const uint8_t *set = set_of(forest, first + high(now[one.group].size), one.question);
+        uint64_t category = category_of(set), rows = 0;
+        const Holders *holders = scratch->holders + category * ROWS;
+        for (uint64_t code = 0; code < scratch->held[category]; code++)
+            rows |= left_of_holders(set, holders + code);
+        splits[one.group].left = rows;
+    }
+}
+
+/* Where groups go: inner nodes to `in`, leaves to `out`. */
+typedef struct {
+    Group *in, *out;
+} Ways;
+
+INLINE Ways sent(Ways ways, uint64_t rows, uint64_t place, uint64_t size) {
+    uint64_t is_leaf = known(low(size) == 1);
+    Group *to = is_leaf ? ways.out : ways.in;
+    to->rows = rows;
+    to->place = place;
+    to->size = size;
+    return (Ways){ways.in + (1 - is_leaf), ways.out + is_leaf};
+}
+
+/* The children of groups, by their splits: those that are leaves after those that arrived before,
+ * which `*arrived` counts, the others into `next`. Gives how many these are. Most questions tell no
+ * two rows of a group apart, so that is what the processor may guess: which side they take it
+ * could not. */
+INLINE uint64_t part(
+    const Forest *forest, int wide, const Group *now, const Split *splits, uint64_t groups,
+    Group *next, Group **arrived
+) {
+    const uint8_t *nodes = forest->nodes;
+    Ways ways = {next, *arrived};
+    for (uint64_t at = 0; at < groups; at++) {
+        uint64_t rows = now[at].rows, place = now[at].place, size = now[at].size;
+        uint64_t k = splits[at].leaves, rest = low(size) - k, left = rows & splits[at].left;
+        uint64_t to_left = -known(left != 0);
+        if (left != 0 && left != rows) {
+            ways = sent(ways, left, place + 1, size - rest);
+            __builtin_prefetch(nodes + (wide ? 8 : 3) * low(place + 1));
+            to_left = 0;
+            rows ^= left;
+        }
+        place += (word_of(k, k) & ~to_left) - to_left;
+        ways = sent(ways, rows, place, size - (k ^ ((k ^ rest) & to_left)));
+        __builtin_prefetch(nodes + (wide ? 8 : 3) * low(place));
+    }
+    *arrived = ways.out;
+    return (uint64_t)(ways.in - next);
+}
+
+/* Apart from all else, so that each loop has the processor's registers for itself. */
+APART void ask_narrow(
+    const Forest *forest, const Scratch *scratch, uint64_t first, const Group *now, uint64_t groups
+) {
+    ask(forest, scratch, 0, first, now, groups);
+}
+
+APART void ask_wide(
+    const Forest *forest, const Scratch *scratch, uint64_t first, const Group *now, uint64_t groups
+) {
+    ask(forest, scratch, 1, first, now, groups);
+}
+
+APART uint64_t part_narrow(
+    const Forest *forest, const Group *now, const Split *splits, uint64_t groups, Group *next,
+    Group **arrived
+) {
+    return part(forest, 0, now, splits, groups, next, arrived);
+}
+
+APART uint64_t part_wide(
+    const Forest *forest, const Group *now, const Split *splits, uint64_t groups, Group *next,
+    Group **arrived
+) {
+    return part(forest, 1, now, splits, groups, next, arrived);
 }
 
 /* The leaf values of up to TREES trees, into `values`. */
-INLINE void descend(
-    const Forest *forest, const Scratch *scratch, int wide, uint64_t first, uint32_t trees,
-    uint64_t all
+static void descend(
+    const Forest *forest, const Scratch *scratch, uint64_t first, uint64_t trees, uint64_t all
 ) {
-    Group *now = scratch->groups, *next = now + (uint64_t)TREES * ROWS + 1;
-    Arrival *arrivals = scratch->arrivals;
-    uint64_t groups = 0, arrived = 0;
-    for (uint32_t tree = 0; tree < trees; tree++) {
-        uint32_t leaf = forest->first_leaf[first + tree];
-        uint32_t leaves = forest->first_leaf[first + tree + 1] - leaf;
-        uint32_t split = leaf - (uint32_t)(first + tree);
-        now[groups] = (Group){all, split, leaf, leaves, tree};
-        arrivals[arrived] = (Arrival){all, leaf, tree};
+    Group *now = scratch->groups, *next = scratch->next, *arrived = scratch->arrived;
+    uint64_t groups = 0;
+    for (uint64_t tree = 0; tree < trees; tree++) {
+        uint64_t leaf = forest->first_leaf[first + tree];
+        uint64_t leaves = forest->first_leaf[first + tree + 1] - leaf;
+        *arrived = now[groups] =
+            (Group){all, word_of(leaf - (first + tree), leaf), word_of(leaves, tree)};
         groups += leaves > 1;
         arrived += leaves == 1;
     }
     while (groups) {
-        uint64_t kept = 0;
-        for (uint64_t at = 0; at < groups; at++) {
-            Group group = now[at];
-            uint32_t question, k;
-            read_node(forest, wide, group.split, &question, &k);
-            uint64_t left = question < forest->n_edges
-                                ? scratch->left[question]
-                                : left_by_set(
-                                      forest, scratch,
-                                      forest->first_set[first + group.tree] + question -
-                                          forest->n_edges
-                                  );
-            uint64_t right = group.rows & ~left;
-            left &= group.rows;
-            /* Both sides are written and one is kept, or both: a guess would often be wrong. */
-            uint32_t rest = group.leaves - k;
-            next[kept] = (Group){left, group.split + 1, group.leaf, k, group.tree};
-            kept += (left != 0) & (k > 1);
-            arrivals[arrived] = (Arrival){left, group.leaf, group.tree};
-            arrived += (left != 0) & (k == 1);
-            next[kept] = (Group){right, group.split + k, group.leaf + k, rest, group.tree};
-            kept += (right != 0) & (rest > 1);
-            arrivals[arrived] = (Arrival){right, group.leaf + k, group.tree};
-            arrived += (right != 0) & (rest == 1);
-            __builtin_prefetch(node_at(forest, wide, group.split + k));
-            __builtin_prefetch(forest->leaves + group.leaf + k);
+        if (forest->wide) {
+            ask_wide(forest, scratch, first, now, groups);
+            groups = part_wide(forest, now, scratch->splits, groups, next, &arrived);
+        } else {
+            ask_narrow(forest, scratch, first, now, groups);
+            groups = part_narrow(forest, now, scratch->splits, groups, next, &arrived);
         }
         Group *done = now;
         now = next;
         next = done;
-        groups = kept;
     }
-    for (uint64_t at = 0; at < arrived; at++) {
-        double value = forest->leaves[arrivals[at].leaf];
-        double *values = scratch->values + (uint64_t)arrivals[at].tree * ROWS;
-        for (uint64_t rows = arrivals[at].rows; rows; rows &= rows - 1)
+    for (const Group *at = scratch->arrived; at < arrived; at++)
+        __builtin_prefetch(forest->leaves + high(at->place));
+    for (const Group *at = scratch->arrived; at < arrived; at++) {
+        double value = forest->leaves[high(at->place)];
+        double *values = scratch->values + high(at->size) * ROWS;
+        for (uint64_t rows = at->rows; rows; rows &= rows - 1)
             values[__builtin_ctzll(rows)] = value;
     }
 }
 
-INLINE void score_block(
-    const Forest *forest, const Scratch *scratch, int wide, uint32_t n, uint64_t all
+static void score_block(
+    const Forest *forest, const Scratch *scratch, uint32_t n, uint64_t all
 ) {
     for (uint64_t first = 0; first < forest->n_trees; first += TREES) {
         uint64_t left = forest->n_trees - first;
-        uint32_t trees = left < TREES ? (uint32_t)left : TREES;
-        descend(forest, scratch, wide, first, trees, all);
-        for (uint32_t tree = 0; tree < trees; tree++) {
+        uint64_t trees = left < TREES ? left : TREES;
+        descend(forest, scratch, first, trees, all);
+        for (uint64_t tree = 0; tree < trees; tree++) {
             double *sums = scratch->sums + (uint64_t)forest->output[first + tree] * ROWS;
-            const double *values = scratch->values + (uint64_t)tree * ROWS;
+            const double *values = scratch->values + tree * ROWS;
             for (uint32_t row = 0; row < n; row++)
                 sums[row] += values[row];
         }
@@ -294,22 +397,12 @@ EXPORTED void leap_score(
         uint64_t all = n == ROWS ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
         const double *block = matrix + from * inputs;
         find_varying(forest, &scratch, block, n);
-        for (uint64_t run = 0; run < forest->n_runs; run++) {
-            uint32_t edge = forest->first_edge[run], column = forest->run_column[run] >> 1;
-            answer_run(
-                forest->edges + edge, forest->first_edge[run + 1] - edge,
-                forest->run_column[run] & 1, block + column, inputs,
-                scratch.varies[column] ? n : 1, all, scratch.left + edge
-            );
-        }
+        answer_edges(forest, &scratch, block, n, all);
         find_holders(forest, &scratch, block, n);
         for (uint64_t output = 0; output < outputs; output++)
             for (uint32_t row = 0; row < n; row++)
                 scratch.sums[output * ROWS + row] = forest->baseline[output];
-        if (forest->wide)
-            score_block(forest, &scratch, 1, n, all);
-        else
-            score_block(forest, &scratch, 0, n, all);
+        score_block(forest, &scratch, n, all);
         for (uint32_t row = 0; row < n; row++)
             for (uint64_t output = 0; output < outputs; output++)
                 scores[(from + row) * outputs + output] = scratch.sums[output * ROWS + row];

@@ -108,17 +108,18 @@ class Ranker:
         LeapError
             The stage does not say where its store is. `rank` itself never raises.
         """
-        # Here, since a ranker of a folder needs no boto3.
-        from leap_model.aws import HURRIED, client
+        # Here, since a ranker of a folder needs no client of AWS.
+        from leap_model.aws import HURRIED, client, session
         from leap_model.parameters import Parameters, deployed_pointer, store_parameter
         from leap_model.s3 import S3Store
 
-        parameters = Parameters(client("ssm", HURRIED))
+        shared = session()
+        parameters = Parameters(client("ssm", HURRIED, shared))
         uri = store_uri or parameters.read(store_parameter(stage))
         if uri is None:
             raise ModelUnavailableError(f"the stage {stage} is not deployed here")
         source = StageSource(
-            S3Store.of_uri(uri, client("s3", HURRIED)),
+            S3Store.of_uri(uri, client("s3", HURRIED, shared)),
             stage,
             switched=True,
             cache_s=cache_s,

@@ -1,8 +1,9 @@
 """A store in S3 (contract section 3)."""
 
+import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Any, Self, TypeVar
 
 from leap_model.artifact import earned_by, listed_files
 from leap_model.aws import client, code_of, is_absent, is_to_be_tried_again, lost_a_race
-from leap_model.errors import ConflictError, LeapError, StoreError
+from leap_model.errors import ArtifactError, ConflictError, LeapError, StoreError
 from leap_model.sealed import MANIFEST, SealedFolder
 from leap_model.store import checked_key
 
 _DOWNLOADS = 8
-"""Files of an artifact handled at once."""
+"""Parts of an artifact's files handled at once."""
+_PART_BYTES = 4 * 2**20
+"""What one download gets of a file: a large one is fetched in several at once."""
 _TRIES = 3
 """Further ones of a write that met another of the same object."""
 SUPERSEDED = "leap-superseded"
@@ -123,7 +126,7 @@ class S3Store:
         self._keep_newest(place.parent)
         fetched = Path(tempfile.mkdtemp(prefix=".", dir=place.parent))
         try:
-            self._download_all(prefix, listed_files(manifest), fetched)
+            self._download_all(prefix, _sizes(manifest), fetched)
             (fetched / MANIFEST).write_bytes(manifest)
             if fault := _fault_of(fetched, prefix):
                 raise StoreError(f"{prefix} is not kept: {fault}")
@@ -171,9 +174,19 @@ class S3Store:
     def _place(self, key: str) -> dict[str, str]:
         return {"Bucket": self.bucket, "Key": self._name(key)}
 
-    def _download_all(self, prefix: str, names: list[str], folder: Path) -> None:
+    def _download_all(self, prefix: str, sizes: Mapping[str, int], folder: Path) -> None:
+        for name, size in sizes.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as file:
+                file.truncate(size)
+        parts = [
+            (name, first, size)
+            for name, size in sizes.items()
+            for first in range(0, size, _PART_BYTES)
+        ]
         with ThreadPoolExecutor(_DOWNLOADS) as pool:
-            downloads = [pool.submit(self._download, prefix, name, folder) for name in names]
+            downloads = [pool.submit(self._download, prefix, folder, *part) for part in parts]
             try:
                 for download in downloads:
                     download.result()
@@ -182,13 +195,25 @@ class S3Store:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _download(self, prefix: str, name: str, folder: Path) -> None:
-        content = self.read(f"{prefix}/{name}")
+    def _download(self, prefix: str, folder: Path, name: str, first: int, size: int) -> None:
+        content = self._read_part(f"{prefix}/{name}", first, size)
         if content is None:
             raise StoreError(f"{prefix}/{name} is not there")
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        _write_at(folder / name, first, content)
+
+    def _read_part(self, key: str, first: int, size: int) -> bytes | None:
+        """One part of an object of that size, from its byte `first` on."""
+        last = min(first + _PART_BYTES, size) - 1
+
+        def get(name: str) -> bytes:
+            wanted = f"bytes={first}-{last}"
+            answer = self._s3.get_object(Bucket=self.bucket, Key=name, Range=wanted)
+            if answer["ContentRange"] != f"bytes {first}-{last}/{size}":
+                raise StoreError(f"{key} is not of the size that its manifest states")
+            content: bytes = answer["Body"].read()
+            return content
+
+        return self._unless_absent(key, get)
 
     @staticmethod
     def _keep_newest(folder: Path) -> None:
@@ -222,6 +247,31 @@ class S3Store:
                 if is_absent(fault):
                     return None
                 raise
+
+
+def _write_at(path: Path, first: int, content: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(first)
+        file.write(content)
+
+
+def _sizes(manifest: bytes) -> dict[str, int]:
+    """The bytes of each file that a manifest lists.
+
+    Raises
+    ------
+    ArtifactError
+        It is no manifest, or states a size that is none.
+    """
+    names = listed_files(manifest)
+    files = json.loads(manifest)["files"]
+    try:
+        sizes = {name: int(files[name]["bytes"]) for name in names}
+    except (ValueError, TypeError, KeyError, OverflowError) as fault:
+        raise ArtifactError(f"the artifact's manifest is malformed: {fault!r}") from None
+    if min(sizes.values(), default=0) < 0:
+        raise ArtifactError("the artifact's manifest states a size below nothing")
+    return sizes
 
 
 def _fault_of(folder: Path, version: str) -> str:

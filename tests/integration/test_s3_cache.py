@@ -1,14 +1,17 @@
 """What the cache of artifacts keeps is sound: nothing broken in it outlives its repair in S3."""
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
 
+from leap_model import s3
 from leap_model.artifact import Packed, load, pack, publish
-from leap_model.errors import LeapError
+from leap_model.errors import LeapError, StoreError
 from leap_model.s3 import S3Store
 from tests.aws import account
 from tests.unit.leap_model.builders import tiny_artifact
@@ -39,8 +42,8 @@ BROKEN_IN = pytest.mark.parametrize("name", NAMES)
 def caches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Iterator[S3Store]]:
     """One store after the other: of the same bucket, each with an empty cache."""
     with account(monkeypatch, "fleet", "eu-west-1"):
-        s3 = boto3.client("s3")
-        yield (S3Store("fleet", "leap", s3, tmp_path / f"cache-{at}") for at in count())
+        client = boto3.client("s3")
+        yield (S3Store("fleet", "leap", client, tmp_path / f"cache-{at}") for at in count())
 
 
 def _published(store: S3Store, as_of: str = "2026-01-13") -> tuple[str, Packed]:
@@ -121,3 +124,48 @@ def test_files_of_another_version_are_not_kept(caches: Iterator[S3Store]) -> Non
     for name in ("manifest.json", *packed.files):
         _put(store, f"{uri}/{name}", _content(packed, name))
     assert _loads(store, uri, packed)
+
+
+def test_a_large_file_is_fetched_in_parts_and_is_the_same(
+    caches: Iterator[S3Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any size of a part: more than a file, a file's own, one that leaves a rest."""
+    store = next(caches)
+    uri, packed = _published(store)
+    largest = max(map(len, packed.files.values()))
+    for part in (largest + 1, largest, largest - 1, 100):
+        monkeypatch.setattr(s3, "_PART_BYTES", part)
+        folder = next(caches).folder(uri)
+        for name, content in packed.files.items():
+            assert (folder / name).read_bytes() == content, (name, part)
+
+
+def test_a_part_that_is_lost_on_the_way_leaves_nothing_kept(
+    caches: Iterator[S3Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(s3, "_PART_BYTES", 100)
+    uri, _ = _published(next(caches))
+    store = next(caches)
+    get = store._s3.get_object
+
+    def losing(**wanted: Any) -> Any:
+        if wanted.get("Range", "").startswith("bytes=100-"):
+            raise ConnectionError("lost")
+        return get(**wanted)
+
+    monkeypatch.setattr(store._s3, "get_object", losing)
+    with pytest.raises(StoreError, match="cannot be read"):
+        store.folder(uri)
+    monkeypatch.undo()
+    assert load(store.folder(uri))
+
+
+@pytest.mark.parametrize("size", [-1, "many", None, 1e400])
+def test_a_size_that_is_none_is_refused(size: Any, caches: Iterator[S3Store]) -> None:
+    store = next(caches)
+    uri, packed = _published(store)
+    manifest = json.loads(packed.manifest)
+    manifest["files"]["model.json"]["bytes"] = size
+    _put(store, f"{uri}/manifest.json", json.dumps(manifest).encode())
+    with pytest.raises(LeapError):
+        next(caches).folder(uri)

@@ -11,6 +11,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from leap_model import s3
 from leap_model.artifact import Artifact, Packed, load, pack, publish
 from leap_model.errors import ConflictError, StoreError
 from leap_model.s3 import S3Store
@@ -198,7 +199,7 @@ def test_a_full_disk_leaves_no_part_behind_and_is_got_over(
     uri, packed = _published(bucket, 2)
     left = len(packed.files) if isinstance(room, str) else room
     written: list[str] = []
-    write = Path.write_bytes
+    write, write_at = Path.write_bytes, s3._write_at
 
     def full(path: Path, content: Any) -> int:
         if len(written) >= left:
@@ -207,8 +208,15 @@ def test_a_full_disk_leaves_no_part_behind_and_is_got_over(
         written.append(path.name)
         return write(path, content)
 
+    def full_at(path: Path, first: int, content: bytes) -> None:
+        if len(written) >= left:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(path.name)
+        write_at(path, first, content)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Path, "write_bytes", full)
+        patch.setattr(s3, "_write_at", full_at)
         for _ in range(3):
             with pytest.raises(StoreError, match="cannot be kept: No space left on device"):
                 bucket.folder(uri)
@@ -222,15 +230,12 @@ def test_a_stalled_download_does_not_wait_for_every_file(
 ) -> None:
     uri, _ = _published(bucket, 13)
     asked: list[str] = []
-    read = S3Store.read
 
-    def stalled(self: S3Store, key: str) -> bytes | None:
+    def stalled(self: S3Store, key: str, first: int, size: int) -> bytes | None:
         asked.append(key)
-        if key.endswith("manifest.json"):
-            return read(self, key)
         raise StoreError(f"{key} cannot be read: ReadTimeoutError")
 
-    monkeypatch.setattr(S3Store, "read", stalled)
+    monkeypatch.setattr(S3Store, "_read_part", stalled)
     with pytest.raises(StoreError, match="ReadTimeoutError"):
         bucket.folder(uri)
     assert len(asked) <= 1 + 2 * 8

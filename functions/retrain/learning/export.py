@@ -28,27 +28,31 @@ def export_forest(estimator: Any) -> Forest:
 def linked_trees(estimator: Any) -> LinkedTrees:
     """The trees of the same, as nodes that name their children."""
     columns = _Columns(estimator)
-    parts: list[dict[str, Array]] = []
-    sets: list[Array] = []
-    outputs: list[int] = []
-    roots: list[int] = []
-    nodes = held = 0
-    for iteration in estimator._predictors:
-        for output, tree in enumerate(iteration):
-            roots.append(nodes)
-            outputs.append(output)
-            parts.append(_tree(tree, columns, nodes, held))
-            sets.append(_left_sets(tree, columns))
-            nodes += len(tree.nodes)
-            held += len(sets[-1])
-    nodes_of_all = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    trees = [tree for iteration in estimator._predictors for tree in iteration]
+    outputs = [output for iteration in estimator._predictors for output in range(len(iteration))]
+    nodes = np.concatenate([tree.nodes for tree in trees])
+    sizes = np.array([len(tree.nodes) for tree in trees])
+    sets = [np.ascontiguousarray(tree.raw_left_cat_bitsets, "<u4") for tree in trees]
+    roots = np.cumsum(sizes) - sizes
+    held = np.array([len(of_tree) for of_tree in sets])
+    first_node = np.repeat(roots, sizes)
+    set_index = nodes["bitset_idx"].astype(np.int64) + np.repeat(np.cumsum(held) - held, sizes)
+    leaf = nodes["is_leaf"].astype(bool)
+    categorical = _has_set(nodes)
     return LinkedTrees(
         n_inputs=estimator.n_features_in_,
         baseline=np.ravel(estimator._baseline_prediction),
-        roots=np.array(roots),
+        roots=roots,
         outputs=np.array(outputs),
-        sets=np.concatenate(sets),
-        **nodes_of_all,
+        leaf=leaf,
+        missing_left=nodes["missing_go_to_left"] != 0,
+        by_set=categorical,
+        column=np.where(leaf, 0, columns.original[nodes["feature_idx"]]),
+        value=np.where(leaf, nodes["value"], np.where(categorical, 0, _thresholds(nodes))),
+        left=np.where(leaf, 0, nodes["left"].astype(np.int64) + first_node),
+        right=np.where(leaf, 0, nodes["right"].astype(np.int64) + first_node),
+        set_index=np.where(categorical, set_index, -1),
+        sets=_left_sets(nodes[categorical], set_index[categorical], np.concatenate(sets), columns),
     )
 
 
@@ -77,34 +81,22 @@ class _Columns:
         self.codes = [*known, *([None] * (features - len(known)))]
 
 
-def _tree(tree: Any, columns: _Columns, first_node: int, first_set: int) -> dict[str, Array]:
-    nodes = tree.nodes
-    leaf = nodes["is_leaf"].astype(bool)
-    categorical = _has_set(nodes)
-    return {
-        "leaf": leaf,
-        "missing_left": nodes["missing_go_to_left"] != 0,
-        "by_set": categorical,
-        "column": np.where(leaf, 0, columns.original[nodes["feature_idx"]]),
-        "value": np.where(leaf, nodes["value"], np.where(categorical, 0, _thresholds(nodes))),
-        "left": np.where(leaf, 0, nodes["left"].astype(np.int64) + first_node),
-        "right": np.where(leaf, 0, nodes["right"].astype(np.int64) + first_node),
-        "set_index": np.where(categorical, nodes["bitset_idx"].astype(np.int64) + first_set, -1),
-    }
+def _left_sets(
+    splits: Array, set_index: Array, theirs: Array, columns: _Columns
+) -> NDArray[np.uint8]:
+    """(sets, 32) the codes of ours that go left at each categorical split, unseen ones decided.
 
-
-def _left_sets(tree: Any, columns: _Columns) -> NDArray[np.uint8]:
-    """(sets, 32) the codes of ours that go left at each categorical split, unseen ones decided."""
-    theirs = np.ascontiguousarray(tree.raw_left_cat_bitsets, "<u4")
+    `set_index` is the row of each split in `theirs`, (sets, 8) the words of their bits.
+    """
     bits = np.unpackbits(theirs.view(np.uint8), axis=1, bitorder="little")
     ours = np.zeros((len(bits), CODES_PER_SET), np.uint8)
-    for node in tree.nodes[_has_set(tree.nodes)]:
-        codes = columns.codes[node["feature_idx"]]
+    ours[set_index] = splits["missing_go_to_left"][:, np.newaxis]
+    for column in np.unique(splits["feature_idx"]):
+        codes = columns.codes[column]
         if codes is None:
             raise ValueError("a categorical split on a column of numbers")
-        row = int(node["bitset_idx"])
-        ours[row] = node["missing_go_to_left"]
-        ours[row, codes.astype(np.intp)] = bits[row, : len(codes)]
+        rows = set_index[splits["feature_idx"] == column]
+        ours[rows[:, np.newaxis], codes.astype(np.intp)] = bits[rows, : len(codes)]
     return np.packbits(ours, axis=1, bitorder="little")
 
 

@@ -2,12 +2,16 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from leap_model import Ranker
+from leap_model import Ranker, limits, stored_forest
+from leap_model.errors import ArtifactError
 from leap_model.sealed import SealedFolder
 from leap_model.store import LocalStore
+from leap_model.stored_forest import StoredForest
+from leap_model.trees import constant_forest
 from tests.support import checked, request
 
 
@@ -23,7 +27,37 @@ def test_an_altered_forest_answers_with_a_reason_and_nothing_else(
         content[-1] ^= 0x40
         path.write_bytes(content)
     ranker = Ranker.from_store(tmp_path / "store")
-    for _ in range(2):
+    digested: list[str] = []
+    mapped = SealedFolder.mapped
+
+    def counted(self: SealedFolder, name: str) -> Any:
+        digested.append(name)
+        return mapped(self, name)
+
+    monkeypatch.setattr(SealedFolder, "mapped", counted)
+    for _ in range(5):
         answer = checked(ranker.rank(request()))
         assert (answer["preference"], answer["reason"]) == ([], "model_unavailable")
         assert "was altered" in answer["detail"]
+    forests = [name for name in digested if name.endswith(".forest")]
+    assert len(forests) == 1  # and is not digested anew for every launch
+
+
+def test_a_forest_that_failed_is_tried_again_after_the_pointer_s_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sound = constant_forest(2, 1.0).to_bytes()
+    given = [b"altered", b"altered", sound]
+    now = [100.0]
+    monkeypatch.setattr(stored_forest.time, "monotonic", lambda: now[0])
+    forest = StoredForest(2, 1, lambda: given.pop(0))
+    for _ in range(3):
+        with pytest.raises(ArtifactError):
+            forest.opened()
+    assert len(given) == 2
+    now[0] += limits.POINTER_CACHE_S
+    with pytest.raises(ArtifactError):
+        forest.opened()
+    assert len(given) == 1
+    now[0] += limits.POINTER_CACHE_S
+    assert forest.opened().to_bytes() == sound

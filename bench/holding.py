@@ -1,0 +1,62 @@
+"""What a cascade's artifact takes: on disk, to load, and in memory after 1,000 rankings."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from bench.cascades import SIZES, Size, estimators
+from bench.fleets import START, simulated
+from cli.example import newest_attempt, request_of
+from functions.retrain.learning.export import export_forest
+from functions.retrain.nightly import retrain
+from functions.retrain.settings import Settings
+from leap_model.artifact import load, pack, publish
+from leap_model.model import Model
+from leap_model.pointer import Pointer, read_pointer, write_pointer
+from leap_model.store import LocalStore
+from leap_model.times import format_time, now_us
+
+COLUMNS = ("cascade", "artifact MB", "first load ms", "warm load ms", "resident MB", "− artifact")
+"""Loads in milliseconds of processor time, with the artifact in the system's cache."""
+
+
+def run() -> list[tuple[object, ...]]:
+    """Each in a process of its own, that loads it and ranks 20 candidates again and again."""
+    with simulated(14, 1_000) as (fleet, store):
+        retrain(store, "local", START + timedelta(days=14), Settings(window_days=13))
+        request = request_of(newest_attempt(fleet.files[-1]), fleet.catalogue)
+        request["candidates"] = request["candidates"][:20]
+        return [_row(size, store, request) for size in SIZES]
+
+
+def _row(size: Size, store: LocalStore, request: Mapping[str, Any]) -> tuple[object, ...]:
+    uri, digest, megabytes = _published(size, store)
+    command = [sys.executable, "-m", "bench.loaded", str(store.root), uri, digest]
+    done = subprocess.run(
+        command, input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True
+    )
+    said = json.loads(done.stdout)
+    figures = (said["first"], said["warm"], said["resident"], said["resident"] - megabytes)
+    return size.name, f"{megabytes:.1f}", *(f"{figure:.1f}" for figure in figures)
+
+
+def _published(size: Size, store: LocalStore) -> tuple[str, str, float]:
+    """The cascade as the store's model: where it lies, its manifest's digest, megabytes."""
+    pointer, tag = read_pointer(store, "local", "throughput")
+    if pointer is None:
+        raise RuntimeError("the store has no model")
+    fitted = estimators(size)
+    experts = {f"expert-{at:02}": export_forest(one) for at, one in enumerate(fitted.experts)}
+    model = Model.of_cascade(export_forest(fitted.picker), experts)
+    one = load(store.folder(pointer.uri), pointer.manifest_sha256)
+    packed = pack(dataclasses.replace(one, model=model, schema=fitted.schema))
+    uri = f"models/throughput/{packed.version}"
+    publish(store, uri, packed)
+    now = format_time(now_us())
+    moved = Pointer(packed.version, uri, packed.manifest_sha256, pointer.as_of, now)
+    write_pointer(store, "local", "throughput", moved, tag)
+    return uri, packed.manifest_sha256, sum(map(len, packed.files.values())) / 1e6

@@ -1,0 +1,133 @@
+"""Load: rankings one after the other for a minute, by the deployed function and in process."""
+
+import json
+import multiprocessing
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from bench.runtime_api import function, resident_mb, runtime_api
+from bench.stages import Stage, deployed
+from cli.local_aws.paths import INTERPRETER
+from leap_model import Ranker
+
+COLUMNS = ("what ranks", "a second", "p50 ms", "p99 ms", "errors", "MB after 1/6", "MB at the end")
+LOAD_S: Final = float(os.environ.get("LEAP_LOAD_S", "60"))
+_THREADS: Final = (1, 4)
+_LOOK_S: Final = 0.5
+
+
+def run() -> list[tuple[object, ...]]:
+    """`LEAP_LOAD_S` seconds (60) each: the function by awslambdaric, asked by this process; then a
+    ranker in a process of its own, asked by one thread and by four."""
+    if not INTERPRETER.exists():
+        return []
+    with deployed() as stage:
+        rows = [("rank function, one caller", *_of_function(stage))]
+        for threads in _THREADS:
+            callers = "one thread" if threads == 1 else f"{threads} threads"
+            rows.append((f"Ranker in process, {callers}", *_of_ranker(stage, threads)))
+    return rows
+
+
+def _of_function(stage: Stage) -> tuple[object, ...]:
+    """A function is given one event at a time, as Lambda does: more callers get more of them."""
+    log = stage.folder / "function.log"
+    with tempfile.TemporaryDirectory(prefix="leap-bench-load-") as name, runtime_api() as api:
+        handler = "functions.rank.handler.handler"
+        with function(api, handler, [stage.bundle], stage.environment, Path(name), log) as process:
+            api.invoke(stage.event)
+
+            def rank() -> bool:
+                return bool(json.loads(api.invoke(stage.event)[0]["body"])["preference"])
+
+            with _Looking(process.pid) as looking:
+                return _figures([_called(rank)], looking)
+
+
+def _of_ranker(stage: Stage, threads: int) -> tuple[object, ...]:
+    context = multiprocessing.get_context("spawn")
+    mine, theirs = context.Pipe()
+    process = context.Process(
+        target=_rank_in_process, args=(str(stage.store.root), dict(stage.request), threads, theirs)
+    )
+    process.start()
+    mine.recv()  # it has loaded its model
+    with _Looking(process.pid or 0) as looking:
+        spent = mine.recv()
+        figures = _figures(spent, looking)
+    process.join()
+    return figures
+
+
+def _rank_in_process(
+    root: str, request: Mapping[str, Any], threads: int, to: "Connection[Any, Any]"
+) -> None:
+    ranker = Ranker.from_store(root)
+
+    def rank() -> bool:
+        return bool(ranker.rank(request)["preference"])
+
+    rank()
+    to.send("ready")
+    done: list[tuple[list[float], int]] = []
+    callers = [threading.Thread(target=lambda: done.append(_called(rank))) for _ in range(threads)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    to.send(done)
+    to.close()
+
+
+def _called(rank: Callable[[], bool]) -> tuple[list[float], int]:
+    """Milliseconds of each call until the time is over, and how many gave no preference."""
+    spent, errors = [], 0
+    until = time.monotonic() + LOAD_S
+    while (started := time.perf_counter()) and time.monotonic() < until:
+        errors += not rank()
+        spent.append((time.perf_counter() - started) * 1e3)
+    return spent, errors
+
+
+def _figures(callers: list[tuple[list[float], int]], looking: "_Looking") -> tuple[object, ...]:
+    spent = np.concatenate([np.array(times) for times, _ in callers])
+    looks = looking.megabytes
+    return (
+        f"{len(spent) / LOAD_S:,.0f}",
+        *(f"{value:.2f}" for value in np.percentile(spent, [50, 99])),
+        sum(errors for _, errors in callers),
+        f"{looks[len(looks) // 6]:.1f}",
+        f"{looks[-1]:.1f}",
+    )
+
+
+class _Looking:
+    """Looks at the memory that a process has in use, again and again."""
+
+    def __init__(self, process: int) -> None:
+        self.megabytes: list[float] = []
+        self._process = process
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def _look(self) -> None:
+        while True:
+            self.megabytes.append(resident_mb(self._process))
+            if self._over.wait(_LOOK_S):
+                return
+
+    def __enter__(self) -> "_Looking":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()

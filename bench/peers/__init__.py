@@ -1,0 +1,1 @@
+"""Other predictors of the same trees, for `python -m bench engine`."""
