@@ -222,12 +222,12 @@ def test_a_folder_without_an_artifact_is_refused(tmp_path: Path, folder: str) ->
     "content",
     [
         *(b"", b"{", b"\xff\xfe", b"null", b"[]", b"5", b"{}", b"[" * 100_000),
-        *(b'{"format_version": 2}', b'{"format_version": 2, "files": []}'),
-        b'{"format_version": 2, "files": {}}',
-        b'{"format_version": 2, "files": {"../x": {}}}',
-        b'{"format_version": 2, "files": {"/etc/passwd": {"sha256": ""}}}',
-        b'{"format_version": 2, "files": {"model.json": {}}}',
-        b'{"format_version": 2, "files": {"model.json": 5}}',
+        *(b'{"format_version": 3}', b'{"format_version": 2, "files": []}'),
+        b'{"format_version": 3, "files": {}}',
+        b'{"format_version": 3, "files": {"../x": {}}}',
+        b'{"format_version": 3, "files": {"/etc/passwd": {"sha256": ""}}}',
+        b'{"format_version": 3, "files": {"model.json": {}}}',
+        b'{"format_version": 3, "files": {"model.json": 5}}',
     ],
     ids=range(15),
 )
