@@ -137,10 +137,9 @@ class Network:
     def score(self, matrix: Floats) -> Floats:
         """(n, 1) what the network says of each row of an (n, columns) matrix."""
         known: Mapping[str, Any] = self.parameters
-        inputs = np.concatenate(
-            [*self.numbers(matrix), known["vectors"][self.places(matrix)].reshape(len(matrix), -1)],
-            axis=1,
-        )
+        vectors = known["vectors"][self.places(matrix)]
+        vectors = vectors.reshape(len(matrix), self.shape.vector * len(self.shape.categories))
+        inputs = np.concatenate([*self.numbers(matrix), vectors], axis=1)
         hidden = inputs @ known["input.weight"] + known["input.bias"]
         for block in range(self.shape.blocks):
             first = _normal(hidden) * known[f"{block}.gain"] + known[f"{block}.shift"]
