@@ -184,8 +184,11 @@ class Network:
         Raises
         ------
         ValueError
-            They are not as many as the shape has, or not all finite, or a spread is not positive.
+            They are not in 32 bits end to end, not as many as the shape has, or not all finite, or
+            a spread is not positive.
         """
+        if values.dtype != np.float32 or values.ndim != 1:
+            raise ValueError("a network's parameters must be numbers of 32 bits in one row")
         parameters: dict[str, Singles] = {}
         start = 0
         for name, size in shape.layout().items():
