@@ -37,6 +37,7 @@ ones; both presets differ in nothing else. The publication does not state the cl
 _LEAST = {"rounds": 0, "reach": 0, "leaves": 2, "expert_leaves": 2, "classifier_leaves": 2}
 _MOST = {"bins": 1_000}
 _MOST_OF_ANY = 1_000_000
+_MOST_OF_NUMBER = {"epochs": 10_000.0}
 
 
 def configured(name: str, constants: Mapping[str, str]) -> Estimator:
@@ -71,4 +72,4 @@ def _parsed(constant: str, text: str, current: Any) -> Any:
         return fields.integer(value, constant, _LEAST.get(constant, 1), most)
     if constant == "least_moved":
         return fields.number(value, constant, least=0, most=1)
-    return fields.number(value, constant, above=0, most=1)
+    return fields.number(value, constant, above=0, most=_MOST_OF_NUMBER.get(constant, 1))
