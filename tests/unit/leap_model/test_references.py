@@ -203,7 +203,9 @@ def test_the_median_is_the_first_value_that_reaches_half_of_the_weight(
     table = np.array(weights, np.float64).reshape(-1, size)
     middle, total = weighted_median(np.array(values, np.float64), table)
     for at, row in enumerate(weights):
-        copies = sorted(value for value, count in zip(values, row, strict=True) for _ in [0] * count)
+        copies = sorted(
+            value for value, count in zip(values, row, strict=True) for _ in [0] * count
+        )
         assert total[at] == len(copies)
         assert middle[at] == (copies[(len(copies) - 1) // 2] if copies else 0.0)
 

@@ -52,9 +52,7 @@ def memory_of(
         hardware_at=np.array([hardware.index(run.on) for run in runs], np.int32),
         family=hashes(run.family for run in runs),
         model_type=hashes(run.model_type for run in runs),
-        size=np.array(
-            [(run.accelerators, run.samples) for run in runs], np.float32
-        ).reshape(-1, 2),
+        size=np.array([(run.accelerators, run.samples) for run in runs], np.float32).reshape(-1, 2),
         completed_at=np.array([run.completed_at for run in runs], np.int64),
         rest=np.array([run.rest for run in runs], np.float64),
         level=np.array([run.level for run in runs], np.float64),

@@ -30,9 +30,7 @@ def in_64_bits(seed: int = 0) -> tuple[dict[str, Any], Floats, Floats]:
     return known, inputs, said_by(known, inputs) - errors
 
 
-def loss_of(
-    known: dict[str, Any], inputs: Floats, values: Floats
-) -> tuple[float, dict[str, Any]]:
+def loss_of(known: dict[str, Any], inputs: Floats, values: Floats) -> tuple[float, dict[str, Any]]:
     """The loss without dropout, and its gradients, those by the inputs among them."""
     random = np.random.default_rng(0)
     loss, found, of_inputs = descent._gradients(SHAPE, known, inputs, values, 0.0, random)
