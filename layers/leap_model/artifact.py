@@ -33,7 +33,7 @@ from leap_model.forest_file import Array
 from leap_model.history import Hashes, History, Snapshot
 from leap_model.model import Model
 from leap_model.network import Network, Shape
-from leap_model.references import Cells, Known, References, recall_of
+from leap_model.references import COLUMNS, Cells, Known, References, recall_of
 from leap_model.sealed import MANIFEST, SealedFolder
 from leap_model.store import Store, checked_key
 from leap_model.stored_forest import StoredForest
@@ -279,6 +279,8 @@ def _open(sealed: SealedFolder, at_once: bool) -> Artifact:
         raise ArtifactError("the artifact's schema and model differ in their number of columns")
     snapshot = _snapshot({name: _array(sealed, f"history/{name}.npy") for name in _HISTORY})
     references = _references(sealed) if "references.json" in sealed else None
+    if references is None and not set(COLUMNS).isdisjoint(schema.names):
+        raise ArtifactError("the artifact's manifest does not list references.json")
     catalogue = parse_catalogue(document("catalogue.json"))
     return Artifact(model, schema, catalogue, snapshot, training, references)
 
