@@ -343,7 +343,8 @@ def _cells(sealed: SealedFolder, by: str, types: int) -> Cells:
     if np.any(cells.key[1:] < cells.key[:-1]):
         raise ArtifactError(f"the references' {by} must ascend")
     finite = np.isfinite(cells.rest) & np.isfinite(cells.level) & np.isfinite(cells.votes)
-    if np.any((cells.hardware < 0) | (cells.hardware >= types) | ~finite):
+    known = (cells.hardware >= 0) & (cells.hardware < types)
+    if not np.all(known & finite & (cells.votes > 0)):
         raise ArtifactError(f"the references' {by} have a cell that means nothing")
     return cells
 
