@@ -1,4 +1,4 @@
-"""Artifacts with a network and what resembles a job: whole they answer as before, else not at all."""
+"""Artifacts with a network and references: whole they answer as before, else not at all."""
 
 import shutil
 from collections.abc import Callable
@@ -286,11 +286,14 @@ RESEALED: dict[str, Alter] = {
 }
 
 
+def test_a_version_sealed_anew_loads(folder: Path) -> None:
+    assert predicted(load(folder, sealed(folder))).tobytes() == predicted(ARTIFACT).tobytes()
+
+
 @pytest.mark.parametrize("alter", RESEALED.values(), ids=RESEALED)
 def test_content_that_does_not_fit_is_refused_though_its_digests_are_right(
     folder: Path, alter: Alter
 ) -> None:
-    load(folder, sealed(folder))
     alter(folder)
     with pytest.raises(ArtifactError) as caught:
         load(folder, sealed(folder))

@@ -139,7 +139,7 @@ def test_each_job_recalls_its_own() -> None:
 def test_sizes_that_nobody_knows_are_a_distance_away_and_nothing_is_no_number() -> None:
     known = known_of([cell("mine", 0.4)], [cell("type", 0.2)], PLAIN, {"far": np.nan}, {})
     assert known.rest[0] < known.rest[1]
-    assert np.all(np.isfinite([known.rest, known.level, known.own]))
+    assert np.all(np.isfinite(known.rest + known.level + known.own))
 
 
 # How far a correction goes.

@@ -95,7 +95,7 @@ def test_far_numbers_are_as_those_at_the_farthest(at: int, column: int, far: flo
 def test_a_missing_number_is_the_mean_one_but_for_its_gap() -> None:
     numbers, gaps = NETWORK.numbers(np.full((1, COLUMNS), np.nan))
     assert (numbers.tolist(), gaps.tolist()) == ([[0.0, 0.0, 0.0]], [[1.0]])
-    assert (numbers.dtype, gaps.dtype) == (np.float32, np.float32)
+    assert numbers.dtype == gaps.dtype == np.dtype(np.float32)
     numbers, gaps = NETWORK.numbers(np.zeros((1, COLUMNS)))
     assert gaps.tolist() == [[0.0]]
     assert 0.0 not in numbers.tolist()[0]
@@ -204,7 +204,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("values", REFUSED.values(), ids=REFUSED)
 def test_parameters_that_do_not_fit_are_refused(values: Any) -> None:
-    with pytest.raises(ValueError, match="network's|reshape"):
+    with pytest.raises(ValueError, match=r"network's|reshape"):
         Network.of_array(SHAPE, values)
 
 

@@ -80,6 +80,8 @@ def drawn(count: int, seed: int = 0, days: int = 20) -> list[Ran]:
     ]
 
 
+What = tuple[str, float | None, float | None]
+Told = tuple[float, float, int]
 Row = tuple[int, str, float | None, float | None, float, float, float, int]
 """Key, hardware type, both sizes, rest, level, votes, last: a cell."""
 
@@ -93,26 +95,23 @@ def by_hand(
     and samples a step: the median of attempts. A model type's is the median of its families'.
     Of each key the cells whose latest attempt is the latest stay.
     """
-    groups = defaultdict(list)
+    groups: dict[tuple[str, str, What], list[Ran]] = defaultdict(list)
     for run in runs:
         if run.completed_at < before:
             what = (run.on, _size(run.accelerators), _size(run.samples))
-            groups[(run.family, run.model_type, *what)].append(run)
-    families = [
-        (_hash(family), on, *size, *_middle(of), float(len(of)), max(r.completed_at for r in of))
-        for (family, _, on, *size), of in groups.items()
-    ]
-    merged = defaultdict(list)
-    for (_, model_type, *what), of in groups.items():
-        merged[(model_type, *what)].append((*_middle(of), max(r.completed_at for r in of)))
-    types = [
-        (
-            *(_hash(model_type), on, *size),
-            *(_single(median(part)) for part in list(zip(*of, strict=True))[:2]),
-            *(float(len(of)), max(last for *_, last in of)),
-        )
-        for (model_type, on, *size), of in merged.items()
-    ]
+            groups[(run.family, run.model_type, what)].append(run)
+    families: list[Row] = []
+    of_type: dict[tuple[str, What], list[Told]] = defaultdict(list)
+    for (family, model_type, what), of in groups.items():
+        rest, level = (_single(median(part)) for part in zip(*map(_told, of), strict=True))
+        last = max(run.completed_at for run in of)
+        families.append((_hash(family), *what, rest, level, float(len(of)), last))
+        of_type[(model_type, what)].append((rest, level, last))
+    types: list[Row] = []
+    for (model_type, what), told in of_type.items():
+        rest, level = (_single(median(values)) for values in list(zip(*told, strict=True))[:2])
+        last = max(last for *_, last in told)
+        types.append((_hash(model_type), *what, rest, level, float(len(told)), last))
     return _kept(families, most_a_family), _kept(types, most_a_type)
 
 
@@ -150,5 +149,5 @@ def _single(value: float) -> float:
     return float(np.float32(value))
 
 
-def _middle(of: Sequence[Ran]) -> tuple[float, float]:
-    return _single(median(run.rest for run in of)), _single(median(run.level for run in of))
+def _told(run: Ran) -> tuple[float, float]:
+    return run.rest, run.level

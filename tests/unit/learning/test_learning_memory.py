@@ -1,4 +1,4 @@
-"""References as of any moment: what the documentation says of attempts, and nothing of the future."""
+"""References as of any moment: what is written of them, and nothing of the future."""
 
 from collections.abc import Sequence
 from dataclasses import replace
