@@ -166,7 +166,9 @@ def fit_network(
     from threadpoolctl import threadpool_limits
 
     shape = estimator.shape(rows)
-    _, families = np.unique(rows.source.attempts.jobs.family.codes, return_inverse=True)
+    # By hash: codes count up in the order in which files name the families.
+    hashes = family_hashes(rows.source.attempts.jobs.family)
+    _, families = np.unique(hashes, return_inverse=True)
     matrix = np.column_stack([rows.matrix, families])[kept]
     values = (rows.values - rows.scale)[kept]
     random = np.random.default_rng(seed)
