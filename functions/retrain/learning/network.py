@@ -11,6 +11,7 @@ from functions.retrain.learning.descent import Descent, descend, initial
 from functions.retrain.learning.estimator import Fitted, Source, TrainingSet, scale_of
 from functions.retrain.learning.memory import Memory, remembered
 from functions.retrain.learning.recalling import choose, held_back, sampled
+from functions.retrain.learning.threads import one_thread
 from functions.retrain.learning.workers import workers
 from functions.retrain.sources import columns_without
 from functions.retrain.stages import Stages
@@ -82,6 +83,10 @@ class ResidualNetwork:
     hide_other: float = 0.02
 
     def fit(self, training: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
+        with one_thread():
+            return self._fit(training, seed, processes)
+
+    def _fit(self, training: TrainingSet, seed: int, processes: int | None) -> Fitted:
         stages = Stages()
         rows = rows_of(training)
         recalls = "history" not in rows.source.without
@@ -163,8 +168,6 @@ def fit_network(
     estimator: ResidualNetwork, rows: Rows, kept: NDArray[np.bool_], seed: int
 ) -> tuple[Network, float]:
     """A network of some of the rows, without the families' vectors, and its loss."""
-    from threadpoolctl import threadpool_limits
-
     shape = estimator.shape(rows)
     # By hash: codes count up in the order in which files name the families.
     hashes = family_hashes(rows.source.attempts.jobs.family)
@@ -186,8 +189,7 @@ def fit_network(
         hidden=estimator.hidden(rows.schema),
     )
     numbers, places = learning.numbers(matrix), learning.places(matrix)
-    # One thread: sums over several would differ in their last digits from run to run.
-    with threadpool_limits(1):
+    with one_thread():
         loss = descend(shape, known, numbers, places, values.astype(np.float32), descent, random)
     return without_last_category(learning), loss
 

@@ -26,7 +26,8 @@ from leap_model.store import LocalStore
 from leap_model.stored_catalogue import stored_catalogue
 from leap_model.times import start_of
 from tests.support import filled, fleet
-from tests.unit.leap_model.residual import network_of, rows_of as some_rows
+from tests.unit.leap_model.residual import network_of
+from tests.unit.leap_model.residual import rows_of as some_rows
 from tests.unit.learning.nets import NET, taken, training_of, with_families
 from tests.unit.retrain.nights import AS_OF, add
 
