@@ -25,6 +25,10 @@ from leap_model.references import COLUMNS, Recall, asked_of
 MOST_CATEGORIES = 4_096
 """Named values of one column; trees bear no more than 254."""
 LEAST_CATEGORY_ROWS = 5
+_KNEES = (1e-30, 1e30)
+"""Least and greatest knee of a number: 32 bits hold no others."""
+_LARGEST = 1e270
+"""Numbers beyond it count as it: over the least knee they would be infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +224,10 @@ def _scales(values: Floats, schema: Schema) -> Parameters:
         column = column[~np.isnan(column[:, 0])]
         size = np.abs(column[column != 0])
         if not name.startswith("ratio.log_") and len(size):
-            knee[at] = np.quantile(size, 0.01)
+            knee[at] = np.clip(np.quantile(size, 0.01), *_KNEES)
         if len(column):
-            scaled = on_scale(column, knee[at : at + 1])
+            near = np.clip(column, -_LARGEST, _LARGEST)
+            scaled = on_scale(near, knee[at : at + 1])
             center[at], spread[at] = scaled.mean(), max(float(scaled.std()), 1e-6)
     return {"knee": knee, "center": center, "spread": spread}
 
