@@ -157,7 +157,8 @@ class Network:
         known = self.parameters
         values = matrix[:, list(self.shape.numbers)]
         missing = np.isnan(values)
-        scaled = (on_scale(values, known["knee"]) - known["center"]) / known["spread"]
+        with np.errstate(over="ignore"):
+            scaled = (on_scale(values, known["knee"]) - known["center"]) / known["spread"]
         near = np.clip(np.where(missing, 0.0, scaled), -FARTHEST, FARTHEST)
         return near.astype(np.float32), missing[:, list(self.shape.gaps)].astype(np.float32)
 
