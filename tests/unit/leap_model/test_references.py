@@ -240,7 +240,7 @@ def test_a_job_is_asked_for_by_hashes_place_size_and_launch() -> None:
     assert asked.family[0] == family_hashes(Labels.of(["f"]))[0]
     assert asked.model_type[0] == family_hashes(Labels.of(["m"]))[0]
     assert asked.at[1] == 5
-    expected = np.log([[12, 192], [np.nan, 10], [8, 256]])
+    expected = np.log(np.array([[12, 192], [np.nan, 10], [8, 256]]))
     np.testing.assert_allclose(asked.size, expected, rtol=1e-6)
     assert asked.size.dtype == np.float32
 

@@ -143,14 +143,16 @@ def fleet(apart: float, noise: float, *, types: float = 0.0, seed: int = 0) -> F
         held.append(day >= 6)
     rows = np.flatnonzero(held)
     memory = memory_of(runs)
-    at = memory.completed_at[rows]
+    launched_at = memory.completed_at[rows]
     asked = Asked(
         *(memory.family[rows], memory.model_type[rows], memory.hardware_at[rows]),
-        *(memory.size[rows], at),
+        *(memory.size[rows], launched_at),
     )
     scale = draw.normal(5.0, 1.0, len(rows))
     said = scale + 1.0
-    return Fleet(memory, asked, at // DAY_US * DAY_US, said, scale, said + memory.rest[rows])
+    return Fleet(
+        memory, asked, launched_at // DAY_US * DAY_US, said, scale, said + memory.rest[rows]
+    )
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.4])
