@@ -138,6 +138,10 @@ class References:
     hardware: tuple[str, ...]
     recall: Recall
 
+    def latest(self) -> int:
+        """When the latest attempt in any cell completed, in microseconds; 0 without one."""
+        return int(max(cells.last.max(initial=0) for cells in (self.families, self.model_types)))
+
     def known(self, jobs: Jobs, families: Hashes, catalogue: Catalogue) -> Known:
         """What is known of n jobs as of their launches."""
         return self.recalled(asked_of(jobs, families, catalogue, self.hardware))
