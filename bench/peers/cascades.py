@@ -2,7 +2,7 @@
 
 import importlib.util
 from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def _cascade(scores: list[Score]) -> Score:
 
     def predict(matrix: Floats) -> Floats:
         chosen = np.argmax(picker(matrix), axis=1)
-        result: Any = np.empty(len(matrix))
+        result = np.empty(len(matrix))
         for choice in np.unique(chosen):
             rows = chosen == choice
             result[rows] = experts[choice % len(experts)](matrix[rows])[:, 0]

@@ -88,6 +88,8 @@ def _unfit(artifact: Artifact, target: Target, day: date) -> str | None:
         return "it does not say which days it was trained on"
     if trained_to >= day:
         return f"it was trained on days up to {trained_to}, the evaluation day among them"
+    if artifact.references is not None and artifact.references.latest() >= start_of(day):
+        return "it recalls attempts of the evaluation day"
     return None
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from functions.retrain.dataset import Attempts
 from functions.retrain.learning.estimator import Fitted, Source, TrainingSet, scale_of
 from functions.retrain.learning.memory import Memory, remembered
+from functions.retrain.learning.threads import one_thread
 from functions.retrain.settings import Settings
 from functions.retrain.sources import columns_without
 from functions.retrain.window import Window
@@ -68,7 +69,8 @@ def memory_with(
     matrix = schema.encode(raw, len(later))
     values = np.log(later.measured)
     level = values - scale_of(matrix, schema, memory.scale)
-    rest = values - model.predict(matrix)
+    with one_thread():
+        rest = values - model.predict(matrix)
     parts = (later.jobs, later.completed_at, rest, level, catalogue, memory.recall, memory.scale)
     return memory.and_of(remembered(*parts))
 

@@ -35,7 +35,7 @@ from leap_model.history import Hashes, History, Snapshot
 from leap_model.intervals import Intervals
 from leap_model.model import Model
 from leap_model.network import Network, Shape
-from leap_model.references import Cells, Known, References, recall_of
+from leap_model.references import COLUMNS, Cells, Known, References, recall_of
 from leap_model.sealed import MANIFEST, SealedFolder
 from leap_model.store import Store, checked_key
 from leap_model.stored_forest import StoredForest
@@ -284,6 +284,8 @@ def _open(sealed: SealedFolder, at_once: bool) -> Artifact:
         raise ArtifactError("the artifact's schema and model differ in their number of columns")
     snapshot = _snapshot({name: _array(sealed, f"history/{name}.npy") for name in _HISTORY})
     references = _references(sealed) if "references.json" in sealed else None
+    if references is None and not set(COLUMNS).isdisjoint(schema.names):
+        raise ArtifactError("the artifact's manifest does not list references.json")
     catalogue = parse_catalogue(document("catalogue.json"))
     intervals = None
     if "intervals.json" in sealed:
@@ -349,7 +351,8 @@ def _cells(sealed: SealedFolder, by: str, types: int) -> Cells:
     if np.any(cells.key[1:] < cells.key[:-1]):
         raise ArtifactError(f"the references' {by} must ascend")
     finite = np.isfinite(cells.rest) & np.isfinite(cells.level) & np.isfinite(cells.votes)
-    if np.any((cells.hardware < 0) | (cells.hardware >= types) | ~finite):
+    known = (cells.hardware >= 0) & (cells.hardware < types)
+    if not np.all(known & finite & (cells.votes > 0)):
         raise ArtifactError(f"the references' {by} have a cell that means nothing")
     return cells
 

@@ -137,10 +137,9 @@ class Network:
     def score(self, matrix: Floats) -> Floats:
         """(n, 1) what the network says of each row of an (n, columns) matrix."""
         known: Mapping[str, Any] = self.parameters
-        inputs = np.concatenate(
-            [*self.numbers(matrix), known["vectors"][self.places(matrix)].reshape(len(matrix), -1)],
-            axis=1,
-        )
+        vectors = known["vectors"][self.places(matrix)]
+        vectors = vectors.reshape(len(matrix), self.shape.vector * len(self.shape.categories))
+        inputs = np.concatenate([*self.numbers(matrix), vectors], axis=1)
         hidden = inputs @ known["input.weight"] + known["input.bias"]
         for block in range(self.shape.blocks):
             first = _normal(hidden) * known[f"{block}.gain"] + known[f"{block}.shift"]
@@ -158,7 +157,8 @@ class Network:
         known = self.parameters
         values = matrix[:, list(self.shape.numbers)]
         missing = np.isnan(values)
-        scaled = (on_scale(values, known["knee"]) - known["center"]) / known["spread"]
+        with np.errstate(over="ignore"):
+            scaled = (on_scale(values, known["knee"]) - known["center"]) / known["spread"]
         near = np.clip(np.where(missing, 0.0, scaled), -FARTHEST, FARTHEST)
         return near.astype(np.float32), missing[:, list(self.shape.gaps)].astype(np.float32)
 
@@ -185,8 +185,11 @@ class Network:
         Raises
         ------
         ValueError
-            They are not as many as the shape has, or not all finite, or a spread is not positive.
+            They are not in 32 bits end to end, not as many as the shape has, or not all finite, or
+            a spread is not positive.
         """
+        if values.dtype != np.float32 or values.ndim != 1:
+            raise ValueError("a network's parameters must be numbers of 32 bits in one row")
         parameters: dict[str, Singles] = {}
         start = 0
         for name, size in shape.layout().items():

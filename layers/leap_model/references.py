@@ -137,6 +137,10 @@ class References:
     hardware: tuple[str, ...]
     recall: Recall
 
+    def latest(self) -> int:
+        """When the latest attempt in any cell completed, in microseconds; 0 without one."""
+        return int(max(cells.last.max(initial=0) for cells in (self.families, self.model_types)))
+
     def known(self, jobs: Jobs, families: Hashes, catalogue: Catalogue) -> Known:
         """What is known of n jobs as of their launches."""
         return self.recalled(asked_of(jobs, families, catalogue, self.hardware))
@@ -227,10 +231,13 @@ def asked_of(
 
 
 def sizes_of(jobs: Jobs, catalogue: Catalogue) -> NDArray[np.float32]:
-    """(n, 2) natural logs of accelerators and of samples a step, of the whole job."""
-    accelerators = accelerators_of(jobs, Hardware(jobs, catalogue))
-    sizes = [logarithm(accelerators), logarithm(jobs.batch_size * jobs.num_trainers)]
-    return np.stack(sizes, axis=1).astype(np.float32)
+    """(n, 2) natural logs of accelerators and of samples a step, of the whole job, NaN where they
+    are unknown or beyond what a number can hold."""
+    with np.errstate(over="ignore"):
+        accelerators = accelerators_of(jobs, Hardware(jobs, catalogue))
+        sizes = [logarithm(accelerators), logarithm(jobs.batch_size * jobs.num_trainers)]
+    logs = np.stack(sizes, axis=1).astype(np.float32)
+    return np.where(np.isfinite(logs), logs, np.float32(np.nan))
 
 
 def recall_of(document: Mapping[str, Any]) -> Recall:

@@ -91,7 +91,7 @@ def test_nights_are_taken_up_with_two_artifacts_in_memory_and_in_time(tmp_path: 
                 "uri": uri,
                 "manifest_sha256": packed.manifest_sha256,
                 "as_of": f"2026-01-{night:02}",
-                "published_at": "2026-01-01T02:00:00Z",
+                "published_at": f"2026-01-{night:02}T02:00:00Z",
             }
         )
     size = sum(map(len, packed.files.values())) / MB

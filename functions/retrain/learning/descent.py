@@ -82,6 +82,7 @@ def descend(
     adam = _Adam({name: known[name] for name in layers}, descent.decay)
     vectors = _RowAdam(known["vectors"], descent.vector_decay)
     losses = []
+    last = descent.steps - max(descent.steps // 10, 1)
     order, at = random.permutation(rows), 0
     for step in range(descent.steps):
         if at + batch > rows:
@@ -101,7 +102,7 @@ def descend(
         adam.step(gradients, rate)
         of_vectors = of_inputs[:, inputs.shape[1] - where.size // batch * shape.vector :]
         vectors.step(where.ravel(), of_vectors.reshape(-1, shape.vector), rate)
-        if step >= 0.9 * descent.steps:
+        if step >= last:
             losses.append(loss)
     return float(np.mean(losses))
 

@@ -12,6 +12,7 @@ from functions.retrain.learning.descent import Descent, descend, initial
 from functions.retrain.learning.estimator import Fitted, Source, TrainingSet, scale_of
 from functions.retrain.learning.memory import Memory, remembered
 from functions.retrain.learning.recalling import choose, corrected, held_back, sampled
+from functions.retrain.learning.threads import one_thread
 from functions.retrain.learning.workers import workers
 from functions.retrain.sources import columns_without
 from functions.retrain.stages import Stages
@@ -28,6 +29,10 @@ MOST_CATEGORIES = 4_096
 LEAST_CATEGORY_ROWS = 5
 _BATCHES = 20
 """An epoch has at least so many, however few the rows."""
+_KNEES = (1e-30, 1e30)
+"""Least and greatest knee of a number: 32 bits hold no others."""
+_LARGEST = 1e270
+"""Numbers beyond it count as it: over the least knee they would be infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,10 @@ class ResidualNetwork:
     hide_other: float = 0.02
 
     def fit(self, training: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
+        with one_thread():
+            return self._fit(training, seed, processes)
+
+    def _fit(self, training: TrainingSet, seed: int, processes: int | None) -> Fitted:
         stages = Stages()
         rows = rows_of(training)
         recalls = "history" not in rows.source.without
@@ -169,10 +178,10 @@ def fit_network(
     estimator: ResidualNetwork, rows: Rows, kept: NDArray[np.bool_], seed: int
 ) -> tuple[Network, float]:
     """A network of some of the rows, without the families' vectors, and its loss."""
-    from threadpoolctl import threadpool_limits
-
     shape = estimator.shape(rows)
-    _, families = np.unique(rows.source.attempts.jobs.family.codes, return_inverse=True)
+    # By hash: codes count up in the order in which files name the families.
+    hashes = family_hashes(rows.source.attempts.jobs.family)
+    _, families = np.unique(hashes, return_inverse=True)
     matrix = np.column_stack([rows.matrix, families])[kept]
     values = (rows.values - rows.scale)[kept]
     random = np.random.default_rng(seed)
@@ -191,8 +200,7 @@ def fit_network(
         hidden=estimator.hidden(rows.schema),
     )
     numbers, places = learning.numbers(matrix), learning.places(matrix)
-    # One thread: sums over several would differ in their last digits from run to run.
-    with threadpool_limits(1):
+    with one_thread():
         loss = descend(shape, known, numbers, places, values.astype(np.float32), descent, random)
     return without_last_category(learning), loss
 
@@ -223,9 +231,10 @@ def _scales(values: Floats, schema: Schema) -> Parameters:
         column = column[~np.isnan(column[:, 0])]
         size = np.abs(column[column != 0])
         if not name.startswith("ratio.log_") and len(size):
-            knee[at] = np.quantile(size, 0.01)
+            knee[at] = np.clip(np.quantile(size, 0.01), *_KNEES)
         if len(column):
-            scaled = on_scale(column, knee[at : at + 1])
+            near = np.clip(column, -_LARGEST, _LARGEST)
+            scaled = on_scale(near, knee[at : at + 1])
             center[at], spread[at] = scaled.mean(), max(float(scaled.std()), 1e-6)
     return {"knee": knee, "center": center, "spread": spread}
 

@@ -5,6 +5,9 @@ Alone on the machine a second thread saves little there; beside another busy pro
 waits for a thread that has no core. The result is the same, whatever the number.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from joblib import cpu_count
 
 ROWS_PER_THREAD = 30_000
@@ -18,3 +21,12 @@ def threads_for(rows: int) -> int:
 def cores() -> int:
     """Processors that this process may use; a container's share counts, not its machine."""
     return int(cpu_count())
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Matrix products by one thread: by several, their last digits differ with the number."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield

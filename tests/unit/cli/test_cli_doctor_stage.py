@@ -138,7 +138,11 @@ PLANTED: dict[str, tuple[Plant, str, str]] = {
         "throughput model",
         "has no manifest: it was never completed",
     ),
-    "file altered": (_alter, "throughput model", "the artifact's file model.json was altered"),
+    "file altered": (
+        _alter,
+        "throughput model",
+        "model.json is not of the size that its manifest states",
+    ),
     "live version superseded": (
         lambda s: _tag(s, "manifest.json"),
         "expiry of the throughput model",

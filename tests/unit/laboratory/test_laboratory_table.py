@@ -246,5 +246,5 @@ def test_fewer_trees_change_every_count_of_trees() -> None:
 
 
 def test_a_method_that_is_none_is_refused() -> None:
-    with pytest.raises(methods.MethodError, match="oracle is none of single, "):
+    with pytest.raises(methods.MethodError, match="oracle is none of network, "):
         methods.method("oracle")

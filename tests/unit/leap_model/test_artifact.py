@@ -1,7 +1,6 @@
 """Artifacts: what goes in comes out, the same content has one name, and nothing altered loads."""
 
 import hashlib
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from leap_model.forest_file import encode
 from leap_model.sealed import MANIFEST
 from leap_model.store import LocalStore
 from leap_model.trees import open_forest
+from tests.unit.leap_model.altering import change, npy, refusal, sealed, write
 from tests.unit.leap_model.builders import forest, tiny_artifact
 
 PREFIX = "models/throughput/v"
@@ -27,35 +27,6 @@ PACKED = pack(tiny_artifact())
 def folder_of(store: LocalStore, packed: Packed = PACKED) -> Path:
     publish(store, PREFIX, packed)
     return store.folder(PREFIX)
-
-
-def refusal(folder: Path, manifest_sha256: str | None = None) -> str:
-    with pytest.raises(ArtifactError) as caught:
-        load(folder, manifest_sha256)
-    message = str(caught.value)
-    assert message.splitlines() == [message]
-    return message
-
-
-def sealed(folder: Path, **manifest: Any) -> str:
-    """Write the manifest anew over whatever lies there; what a pointer would quote."""
-    files = {
-        path.relative_to(folder).as_posix(): {
-            "bytes": path.stat().st_size,
-            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        }
-        for path in folder.rglob("*.*")
-        if path.name != MANIFEST and not path.name.startswith(".")
-    }
-    content = json.dumps({"format_version": FORMAT_VERSION, "files": files} | manifest).encode()
-    (folder / MANIFEST).write_bytes(content)
-    return hashlib.sha256(content).hexdigest()
-
-
-def npy(array: Any, **settings: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array, **settings)
-    return buffer.getvalue()
 
 
 def assert_same(one: Artifact, other: Artifact) -> None:
@@ -222,7 +193,7 @@ def test_a_folder_without_an_artifact_is_refused(tmp_path: Path, folder: str) ->
     "content",
     [
         *(b"", b"{", b"\xff\xfe", b"null", b"[]", b"5", b"{}", b"[" * 100_000),
-        *(b'{"format_version": 3}', b'{"format_version": 2, "files": []}'),
+        *(b'{"format_version": 3}', b'{"format_version": 3, "files": []}'),
         b'{"format_version": 3, "files": {}}',
         b'{"format_version": 3, "files": {"../x": {}}}',
         b'{"format_version": 3, "files": {"/etc/passwd": {"sha256": ""}}}',
@@ -241,23 +212,6 @@ def test_a_malformed_manifest_is_refused(store: LocalStore, content: bytes) -> N
 def test_another_format_is_refused(store: LocalStore, version: Any) -> None:
     folder = folder_of(store)
     assert "format" in refusal(folder, sealed(folder, format_version=version))
-
-
-def change(name: str, **values: Any) -> Callable[[Path], None]:
-    """Set keys of a document."""
-
-    def changed(folder: Path) -> None:
-        document = json.loads((folder / name).read_bytes())
-        (folder / name).write_text(json.dumps(document | values))
-
-    return changed
-
-
-def write(name: str, content: bytes) -> Callable[[Path], None]:
-    def written(folder: Path) -> None:
-        (folder / name).write_bytes(content)
-
-    return written
 
 
 def history(change_of: Callable[[Any], Any]) -> Callable[[Path], None]:

@@ -24,8 +24,8 @@ def another(value: Any) -> tuple[str, Any]:
     return f"{value / 2}", value / 2
 
 
-def test_four_estimators_go_by_their_own_names() -> None:
-    assert list(ESTIMATORS) == ["single", "plain", "cascade", "cascade-published"]
+def test_estimators_go_by_their_own_names() -> None:
+    assert list(ESTIMATORS) == ["network", "single", "plain", "cascade", "cascade-published"]
     assert all(estimator.name == name for name, estimator in ESTIMATORS.items())
 
 

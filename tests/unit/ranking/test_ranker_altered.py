@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leap_model import Ranker, limits, stored_forest
+from leap_model import Ranker, limits
 from leap_model.errors import ArtifactError
 from leap_model.sealed import SealedFolder
 from leap_model.store import LocalStore
@@ -49,7 +49,7 @@ def test_a_forest_that_failed_is_tried_again_after_the_pointer_s_time(
     sound = constant_forest(2, 1.0).to_bytes()
     given = [b"altered", b"altered", sound]
     now = [100.0]
-    monkeypatch.setattr(stored_forest.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("leap_model.stored_forest.time.monotonic", lambda: now[0])
     forest = StoredForest(2, 1, lambda: given.pop(0))
     for _ in range(3):
         with pytest.raises(ArtifactError):

@@ -95,7 +95,7 @@ def test_ties_of_one_type_break_by_id_and_not_by_type() -> None:
 def test_the_numbers_of_an_answer_are_plain() -> None:
     answer = answer_to(ONE, ["good"])
     assert [type(value) for value in answer["preference"][0].values()] == [
-        *(str, str, float, float, int, float)
+        *(str, str, float, float, int, float, bool)
     ]
     json.dumps(answer, allow_nan=False)
 

@@ -16,6 +16,7 @@ from functions.retrain.dataset import Attempts, Records
 from functions.retrain.evaluation import evaluate, figures
 from functions.retrain.learning.cascade import Cascade
 from functions.retrain.learning.estimator import Fitted, TrainingSet
+from functions.retrain.learning.network import ResidualNetwork
 from functions.retrain.learning.single import Single
 from leap_model.columns import Floats
 from leap_model.store import LocalStore
@@ -26,9 +27,10 @@ Runs = list[dict[str, Any]]
 START, DAYS = date(2026, 1, 1), 12
 LATE = date(2026, 1, 9)
 SMALL = Cascade(bins=3, rounds=1, expert_trees=3, deciding_trees=2, classifier_trees=3)
-ESTIMATORS: Mapping[str, Single | Cascade] = {
+ESTIMATORS: Mapping[str, Single | Cascade | ResidualNetwork] = {
     entry.name: entry
     for entry in (
+        ResidualNetwork(width=8, blocks=1, vector=2, epochs=1.0, least_steps=20),
         Single(trees=4, leaves=6, learning_rate=0.5),
         Single(name="plain", scaled=False, trees=4, leaves=6, learning_rate=0.5),
         SMALL,

@@ -71,9 +71,8 @@ def _attempts(figure: Any) -> Any:
     return figure["attempts"] if isinstance(figure, dict) else figure
 
 
-@pytest.mark.parametrize("online", [False, True], ids=["frozen history", "online history"])
-def test_no_method_of_a_night_knows_what_completes_on_its_day(tmp_path: Path, online: bool) -> None:
-    assert_blind(tmp_path, Plan(1, LATE, 1, EVERY, online))
+def test_no_method_of_a_night_knows_what_completes_on_its_day(tmp_path: Path) -> None:
+    assert_blind(tmp_path, Plan(1, LATE, 1, EVERY))
 
 
 def test_no_method_of_a_night_knows_what_completes_within_a_longer_horizon(tmp_path: Path) -> None:

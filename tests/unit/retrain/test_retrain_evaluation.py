@@ -139,7 +139,7 @@ def test_family_medians_of_no_jobs_or_no_outcomes() -> None:
 
 def test_the_comparators_are_the_documented_ones() -> None:
     assert set(COMPARATORS) == {
-        *("single", "plain", "cascade", "cascade-published", "without-history"),
+        *("network", "single", "plain", "cascade", "cascade-published", "without-history"),
         *("plain-job", "plain-history", "plain-ratios", "plain-deep"),
         *("family-median", "family-median-else-model", "lookup-table"),
     }
