@@ -18,7 +18,7 @@ from leap_model import Ranker
 from leap_model.artifact import Artifact, load
 from leap_model.columns import Floats, Jobs
 from leap_model.family import family_of
-from leap_model.history import family_hashes
+from leap_model.history import cutoffs, family_hashes
 from leap_model.limits import DAY_US
 from leap_model.store import LocalStore
 from leap_model.stored_catalogue import stored_catalogue
@@ -30,6 +30,7 @@ from tests.unit.retrain.nights import (
     AS_OF,
     LATER,
     night,
+    outcomes,
     pointer_of,
     published_and_pointed,
     rows_between,
@@ -199,6 +200,24 @@ def test_what_the_evaluation_day_measured_changes_no_prediction_of_it(
 def test_what_the_day_before_measured_does(whole: Watched, store: LocalStore) -> None:
     other = Watched(filled(store.root, poisoned(RUNS, DAY - timedelta(days=1))))
     assert other.predicted[0].tobytes() != whole.predicted[0].tobytes()
+
+
+def test_a_job_that_was_launched_days_ago_is_judged_by_what_was_known_then(whole: Watched) -> None:
+    trained, catalogue = whole.trained[0], stored_catalogue(whole.store)
+    attempts = rows_between(whole.store, DAY, AS_OF).usable()
+    launches = attempts.jobs.launched_at - 5 * DAY_US
+    early = replace(attempts, jobs=replace(attempts.jobs, launched_at=launches))
+    parts = (early, outcomes(whole.store, AS_OF), catalogue)
+    judged = nightly.judge(trained, *parts, latest=start_of(DAY))
+    assert judged.before.tolist() == cutoffs(launches).tolist()
+    memory = trained.fitted.memory
+    assert memory is not None
+    known = memory.completed_at < judged.before.max()
+    assert 100 < known.sum() < len(known) - 100
+    forged = replace(memory, rest=np.where(known, memory.rest, 9.0))
+    forgetful = replace(trained, fitted=replace(trained.fitted, memory=forged))
+    again = nightly.judge(forgetful, *parts, latest=start_of(DAY))
+    assert again.predicted.tobytes() == judged.predicted.tobytes()
 
 
 def test_a_replayed_night_predicts_what_the_night_did(whole: Watched) -> None:
