@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -93,7 +93,7 @@ _memory = _Memory()
 def _address(array: Array) -> int:
     """Where an array's numbers lie: the quick way, and numpy's for what cannot be written to."""
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+        return ctypes.addressof(ctypes.c_char.from_buffer(cast(Any, array)))
     except (TypeError, ValueError):
         return array.ctypes.data
 
