@@ -180,20 +180,25 @@ class _Near:
             weights.append(trust * votes * falls * np.where(same, 1.0, recall.elsewhere))
         self._here = here[0]
         self._own = np.where(here[0], weights[0], 0.0)
-        self._weights = np.concatenate(weights, axis=1)
-        self._rests = np.concatenate([self._mine.rest, others.rest]).astype(np.float64)
+        self._weights = weights
+        self._rests = [cells.rest.astype(np.float64) for cells in (self._mine, others)]
 
     def rest(self) -> Floats:
-        middle, weight = weighted_median(self._rests, self._weights)
+        """The family's median beside what the model type's leaves, as far as each is believed: were
+        all one crowd, a popular model type would outvote every family of it."""
+        shrink = self._recall.shrink
+        mine, others = map(weighted_median, self._rests, self._weights)
+        expected = others[0] * others[1] / (others[1] + shrink)
+        own = mine[1] / (mine[1] + shrink)
         most = self._recall.most
-        return np.clip(middle * weight / (weight + self._recall.shrink), -most, most)
+        return np.clip(expected + own * (mine[0] - expected), -most, most)
 
     def level(self) -> tuple[Floats, Floats]:
         middle, weight = weighted_median(self._mine.level.astype(np.float64), self._own)
         return middle, self._recall.own * weight / (weight + self._recall.shrink)
 
     def what(self) -> NDArray[np.int8]:
-        some = UNFAMILIAR if not len(self._rests) else COLD
+        some = COLD if len(self._rests[1]) else UNFAMILIAR
         some = OWN_ELSEWHERE if self._here.shape[1] else some
         return np.where(self._here.any(axis=1), OWN_HERE, some).astype(np.int8)
 
