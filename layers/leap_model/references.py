@@ -4,8 +4,8 @@ A cell is what one family, or one model type, did on one hardware type with as m
 samples a step. Its `rest` is what is left of log throughput after the network, its `level` what is
 left after the job's scale alone. A job recalls the cells of its family and of its model type, each
 with a weight that falls with the distance in logarithms, with age, on other hardware, and for other
-families (kernel regression: Nadaraya, Watson, 1964); it takes their weighted median, and less of it
-the less there is.
+families (kernel regression: Nadaraya, Watson, 1964); it takes the weighted median of its model
+type's, then of its family's beside that, and less of each the less there is.
 
 A cell is a median of attempts, a model type's a median of families, and no correction exceeds
 `most`: neither one absurd attempt nor a thousand from one source carry a prediction away.

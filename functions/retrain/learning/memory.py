@@ -48,8 +48,9 @@ class Memory:
         """The references that serve from a moment on: of what completed before it."""
         seen = np.flatnonzero(self.completed_at < before)
         by_family = self._cells(seen)
-        families = _latest(by_family, MOST_CELLS_PER_FAMILY, MOST_FAMILY_CELLS)
-        model_types = _latest(self._of_families(by_family), MOST_CELLS_PER_MODEL_TYPE, None)
+        of_each = _latest(by_family, MOST_CELLS_PER_FAMILY, None)
+        families = _latest(of_each, MOST_CELLS_PER_FAMILY, MOST_FAMILY_CELLS)
+        model_types = _latest(self._of_families(of_each), MOST_CELLS_PER_MODEL_TYPE, None)
         return References(families[0], model_types[0], self.hardware, self.recall)
 
     def known(self, jobs: Jobs, before: Ints, catalogue: Catalogue) -> Known:
@@ -83,10 +84,16 @@ class Memory:
         return cells, cells_model_types(cells, keys, model_type)
 
     def _of_families(self, found: tuple[Cells, Hashes]) -> tuple[Cells, Hashes]:
-        """A cell a (model type, hardware, size): medians of its families' medians."""
+        """A cell a (model type, hardware, size): medians of its families' medians.
+
+        A family has one vote in a model type, which its cells share: however many sizes it ran in,
+        it moves others no further.
+        """
         cells, model_type = found
         keys = (cells.size[:, 1], cells.size[:, 0], cells.hardware, model_type)
-        votes = np.ones(len(cells.key), np.float32)
+        firsts = _heads((model_type, cells.key), np.arange(len(cells.key)))
+        lengths = np.diff(np.append(firsts, len(cells.key)))
+        votes = np.repeat(1.0 / lengths, lengths).astype(np.float32)
         merged = _grouped(keys, cells.rest, cells.level, votes, cells.last)
         return merged, merged.key
 

@@ -114,7 +114,17 @@ def test_each_constant_decides_what_it_is_named_for(
 def test_the_own_family_here_beats_strangers_and_its_past_elsewhere() -> None:
     mine = [cell("mine", 0.4), cell("mine", -0.6, on="mid-8"), cell("mine", -0.6, on="slow-4")]
     strangers = [cell("type", -0.9, votes=2), cell("type", -0.9, on="mid-8", votes=2)]
-    assert rest_of(mine, strangers) == shrunk(0.4, 1 + 2 * 0.25 + 0.1 * 2 + 0.1 * 0.25 * 2)
+    theirs, own = 0.1 * (2 + 0.25 * 2), 1 + 2 * 0.25
+    expected = -0.9 * theirs / (theirs + PLAIN.shrink)
+    believed = own / (own + PLAIN.shrink)
+    assert rest_of(mine, strangers) == pytest.approx(
+        expected + believed * (0.4 - expected), rel=1e-5
+    )
+
+
+def test_a_popular_model_type_does_not_outvote_a_family() -> None:
+    crowd = [cell("type", -0.9, votes=8) for _ in range(200)]
+    assert rest_of([cell("mine", 0.4)], crowd) == pytest.approx((0.4 - 0.9) / 2, abs=0.01)
 
 
 def test_on_hardware_that_never_ran_everything_is_elsewhere() -> None:

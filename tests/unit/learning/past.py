@@ -1,6 +1,6 @@
 """Attempts as memories hold them, and references read from the documentation in plain Python."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -81,7 +81,7 @@ def drawn(count: int, seed: int = 0, days: int = 20) -> list[Ran]:
 
 
 What = tuple[str, float | None, float | None]
-Told = tuple[float, float, int]
+Told = tuple[float, float, float, int]
 Row = tuple[int, str, float | None, float | None, float, float, float, int]
 """Key, hardware type, both sizes, rest, level, votes, last: a cell."""
 
@@ -92,7 +92,8 @@ def by_hand(
     """The cells of families and of model types of what completed before a moment, each sorted.
 
     A cell is what one family did of one model type, on one hardware type with as many accelerators
-    and samples a step: the median of attempts. A model type's is the median of its families'.
+    and samples a step: the median of attempts. A model type's is the median of its families', each
+    of which has one vote, shared by its cells.
     Of each key the cells whose latest attempt is the latest stay.
     """
     groups: dict[tuple[str, str, What], list[Ran]] = defaultdict(list)
@@ -100,26 +101,33 @@ def by_hand(
         if run.completed_at < before:
             what = (run.on, _size(run.accelerators), _size(run.samples))
             groups[(run.family, run.model_type, what)].append(run)
-    families: list[Row] = []
-    of_type: dict[tuple[str, What], list[Told]] = defaultdict(list)
+    families: list[tuple[Row, str]] = []
     for (family, model_type, what), of in groups.items():
         rest, level = (_single(median(part)) for part in zip(*map(_told, of), strict=True))
         last = max(run.completed_at for run in of)
-        families.append((_hash(family), *what, rest, level, float(len(of)), last))
-        of_type[(model_type, what)].append((rest, level, last))
-    types: list[Row] = []
+        row = (_hash(family), *what, rest, level, float(len(of)), last)
+        families.append((row, model_type))
+    kept = _kept(families, most_a_family)
+    cells = Counter((row[0], model_type) for row, model_type in kept)
+    of_type: dict[tuple[str, What], list[Told]] = defaultdict(list)
+    for row, model_type in kept:
+        (family_hash, *_, rest, level, _, last), what = row, row[1:4]
+        share = 1 / cells[(family_hash, model_type)]
+        of_type[(model_type, what)].append((rest, level, share, last))
+    types: list[tuple[Row, str]] = []
     for (model_type, what), told in of_type.items():
-        rest, level = (_single(median(values)) for values in list(zip(*told, strict=True))[:2])
-        last = max(last for *_, last in told)
-        types.append((_hash(model_type), *what, rest, level, float(len(told)), last))
-    return _kept(families, most_a_family), _kept(types, most_a_type)
+        rests, levels, shares, lasts = zip(*told, strict=True)
+        middles = _single(median(rests)), _single(median(levels))
+        votes = round(sum(shares), 4)
+        types.append(((_hash(model_type), *what, *middles, votes, max(lasts)), model_type))
+    return _sorted(kept), _sorted(_kept(types, most_a_type))
 
 
 def rows_of(cells: Cells, hardware: Sequence[str] = HARDWARE) -> list[Row]:
     """Cells as rows, in an order of their own."""
     columns = (getattr(cells, name).tolist() for name in Cells.__slots__)
     rows = [
-        (key, hardware[at], _size(size[0]), _size(size[1]), rest, level, votes, last)
+        (key, hardware[at], _size(size[0]), _size(size[1]), rest, level, round(votes, 4), last)
         for key, at, size, rest, level, votes, last in zip(*columns, strict=True)
     ]
     return sorted(rows, key=_by_all)
@@ -129,12 +137,16 @@ def _by_all(row: Row) -> Any:
     return tuple((value is None, value if value is not None else 0) for value in row)
 
 
-def _kept(rows: Iterable[Any], most: int) -> list[Row]:
+def _kept(rows: Iterable[tuple[Row, str]], most: int) -> list[tuple[Row, str]]:
+    """Of each key the rows whose latest attempt is the latest."""
     by_key = defaultdict(list)
-    for row in rows:
-        by_key[row[0]].append(row)
-    kept = [row for of in by_key.values() for row in sorted(of, key=lambda r: -r[-1])[:most]]
-    return sorted(kept, key=_by_all)
+    for row, model_type in rows:
+        by_key[row[0]].append((row, model_type))
+    return [entry for of in by_key.values() for entry in sorted(of, key=lambda e: -e[0][-1])[:most]]
+
+
+def _sorted(rows: Iterable[tuple[Row, str]]) -> list[Row]:
+    return sorted((row for row, _ in rows), key=_by_all)
 
 
 def _hash(name: str) -> int:

@@ -209,3 +209,29 @@ def test_attempts_keep_their_place_in_the_hardware_types() -> None:
     assert references.families.hardware[mine].tolist() == [0, 1, 2]
     assert references.families.rest[mine].tolist() == [0.0, 1.0, 2.0]
     assert references.families.of(key + np.uint64(1)) == slice(3, 3)
+
+
+@pytest.mark.parametrize("others", [[], HONEST], ids=["alone", "among others"])
+@pytest.mark.parametrize("rest", [0.5, -0.8, 50.0])
+@pytest.mark.parametrize("spread", ["samples", "accelerators", "on"])
+def test_a_burst_of_many_sizes_weighs_no_more_than_one_attempt(
+    others: list[Ran], rest: float, spread: str
+) -> None:
+    loud = [Ran(family="loud", rest=rest)]
+    burst = [
+        replace(loud[0], on=HARDWARE[at % 3])
+        if spread == "on"
+        else replace(loud[0], **{spread: getattr(loud[0], spread) + at / 1_000})
+        for at in range(1_000)
+    ]
+    once, often = (neighbours([*others, *runs]) for runs in (loud, burst))
+    assert abs(often) <= abs(once) * 1.001
+
+
+@pytest.mark.parametrize("count", [1, 1_000])
+def test_a_burst_of_one_family_pushes_no_other_out(count: int) -> None:
+    honest = [Ran(family=f"family {at}", on="mid-8", rest=0.3, day=1.0) for at in range(20)]
+    burst = [Ran(family="loud", samples=6 + at / 1_000, day=2.0) for at in range(count)]
+    references = memory_of([*honest, *burst], ASKED).as_of(4 * DAY_US)
+    asked = asked_for(replace(NEIGHBOUR, on="mid-8"))
+    assert float(references.recalled(asked).rest[0]) > 0.25
