@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -208,10 +208,12 @@ class S3Store:
         def get(name: str) -> bytes:
             wanted = f"bytes={first}-{last}"
             answer = self._s3.get_object(Bucket=self.bucket, Key=name, Range=wanted)
-            if answer["ContentRange"] != f"bytes {first}-{last}/{size}":
-                raise StoreError(f"{key} is not of the size that its manifest states")
-            content: bytes = answer["Body"].read()
-            return content
+            # Closed whatever comes: a connection with an unread body is of no more use to anyone.
+            with closing(answer["Body"]) as body:
+                if answer["ContentRange"] != f"bytes {first}-{last}/{size}":
+                    raise StoreError(f"{key} is not of the size that its manifest states")
+                content: bytes = body.read()
+                return content
 
         return self._unless_absent(key, get)
 

@@ -1,6 +1,8 @@
 """What the cache of artifacts keeps is sound: nothing broken in it outlives its repair in S3."""
 
+import io
 import json
+import types
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -169,3 +171,15 @@ def test_a_size_that_is_none_is_refused(size: Any, caches: Iterator[S3Store]) ->
     _put(store, f"{uri}/manifest.json", json.dumps(manifest).encode())
     with pytest.raises(LeapError):
         next(caches).folder(uri)
+
+
+def test_a_part_of_another_size_leaves_no_connection_open() -> None:
+    body = io.BytesIO(b"half")
+    client = types.SimpleNamespace(
+        get_object=lambda **_: {"ContentRange": "bytes 0-3/4", "Body": body},
+        exceptions=types.SimpleNamespace(NoSuchKey=KeyError),
+    )
+    store = S3Store("bucket", s3=client)
+    with pytest.raises(StoreError, match="is not of the size that its manifest states"):
+        store._read_part("models/x", 0, 8)
+    assert body.closed
