@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.laboratory.decisions import Stakes, decisions
-from bench.laboratory.measured_data import Measured, accelerators_of, night_of_rows
+from bench.laboratory.measured_data import Measured, night_of_rows
 from bench.laboratory.measured_splits import marks
 from bench.laboratory.methods import Method
 from functions.retrain.nights import Night
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats, Ints
+from leap_model.features.hardware import Hardware
+from leap_model.features.ratios import accelerators_of
 
 MOST_COMMON = "mlperf"
 """The source whose runs decide which types are withheld."""
@@ -63,7 +65,7 @@ def withhold(data: Measured, shapes: list[Shape], name: str) -> Withheld:
 def shapes_of(data: Measured) -> list[Shape]:
     """The shape of each row, numbers to six digits: batches were divided by hosts."""
     jobs = data.attempts.jobs
-    accelerators = accelerators_of(jobs, data.catalogue)
+    accelerators = accelerators_of(jobs, Hardware(jobs, data.catalogue))
     batch = jobs.batch_size * jobs.num_trainers
     return [
         (jobs.model_type.values[code], float(f"{count:.6g}"), float(f"{total:.6g}"))

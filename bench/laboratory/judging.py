@@ -18,6 +18,7 @@ from functions.retrain.nights import Night
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats, Ints
 from leap_model.features.hardware import Hardware
+from leap_model.features.ratios import per_host_of
 from leap_model.times import day_of
 
 
@@ -111,9 +112,7 @@ def _stakes(night: Night, truth: Truth, sample: Ints) -> Stakes:
     places = {name: at for at, name in enumerate(truth.types)}
     of_label = [places.get(name, -1) for name in jobs.hardware_type.values]
     used = np.array([*of_label, -1], np.int64)[jobs.hardware_type.codes]
-    stated = jobs.accelerators_per_host
-    known = Hardware(jobs, night.catalogue).specification("accelerators_per_host")
-    per_host = np.where(np.isnan(stated), known, stated)
+    per_host = per_host_of(jobs, Hardware(jobs, night.catalogue))
     return Stakes(
         throughput=truth.throughput[sample],
         dollars_per_hour=per_hour * jobs.num_trainers[:, None],

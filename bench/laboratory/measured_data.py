@@ -23,9 +23,8 @@ from functions.retrain.nights import Night
 from functions.retrain.settings import Settings
 from functions.retrain.training import training_set, visible_before
 from leap_model.catalogue import Catalogue
-from leap_model.columns import Floats, Ints, Jobs
+from leap_model.columns import Ints
 from leap_model.errors import LeapError
-from leap_model.features.hardware import Hardware
 from leap_model.history import Outcomes, family_hashes, history_as_of
 from leap_model.intake import Counts, Record, take_in
 from leap_model.reading import partition_days
@@ -134,14 +133,6 @@ def unmeasured(attempts: Attempts) -> Attempts:
     """The attempts as a method may see them."""
     unknown = np.full(len(attempts), np.nan)
     return replace(attempts, measured=unknown, accelerator_hours=unknown)
-
-
-def accelerators_of(jobs: Jobs, catalogue: Catalogue) -> Floats:
-    """(n,) accelerators of each whole job, NaN where unknown."""
-    known = Hardware(jobs, catalogue).specification("accelerators_per_host")
-    stated = jobs.accelerators_per_host
-    count: Floats = np.where(np.isnan(stated), known, stated) * jobs.num_trainers
-    return count
 
 
 def _file(folder: Path, name: str) -> Path:

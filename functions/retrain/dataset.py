@@ -15,6 +15,7 @@ from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats, Ints, Jobs
 from leap_model.family import family_of
 from leap_model.features.hardware import Hardware
+from leap_model.features.ratios import accelerators_of
 from leap_model.history import Outcomes, family_hashes
 from leap_model.limits import DAY_US
 from leap_model.reading import IDENTITY, distinct, read_days
@@ -179,9 +180,7 @@ def _attempts(table: pa.Table, catalogue: Catalogue, target: Target) -> Attempts
         allocation=objects_of_json(table["allocation"]),
         architecture=objects_of_map(table["architecture"]),
     )
-    accelerators = jobs.accelerators_per_host
-    known = Hardware(jobs, catalogue).specification("accelerators_per_host")
-    accelerators = np.where(np.isnan(accelerators), known, accelerators) * jobs.num_trainers
+    accelerators = accelerators_of(jobs, Hardware(jobs, catalogue))
     measured = target.usable(floats_of(table[target.name]))
     return Attempts(jobs, completed, measured, accelerators * duration / 3600)
 

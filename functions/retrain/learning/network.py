@@ -60,7 +60,7 @@ class Rows:
 class ResidualNetwork:
     """A network of blocks over all columns but history, and the rest of what resembles a job.
 
-    Families have vectors while it learns, hidden from half of the rows, and none when it is asked:
+    Families have vectors while it learns, hidden from most rows, and none when it is asked:
     what is a family's own is then not mistaken for what its columns say, and comes from what the
     network left of the family's earlier attempts (references.py). How much of that to believe is
     measured on the last tenth of the attempts, by a network that did not see them.

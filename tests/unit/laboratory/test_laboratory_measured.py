@@ -16,7 +16,6 @@ from bench.laboratory.measured_command import measured as command
 from bench.laboratory.measured_data import (
     Measured,
     MeasuredDataError,
-    accelerators_of,
     data_digest,
     night_of_rows,
     read_measured,
@@ -35,6 +34,8 @@ from bench.laboratory.results import Results
 from functions.retrain.comparators import family_median
 from functions.retrain.nights import Night
 from leap_model.columns import Floats
+from leap_model.features.hardware import Hardware
+from leap_model.features.ratios import accelerators_of
 from leap_model.history import family_hashes
 from leap_model.limits import DAY_US
 from leap_model.times import start_of
@@ -70,7 +71,9 @@ def test_every_attempt_is_read_but_those_of_the_short_runs(data: Measured) -> No
     by_source = sorted(data.attempts.measured[data.sources == "sia"])
     assert by_source == sorted(row["throughput"] for row in rows if row["source"] == "sia")
     jobs = data.attempts.jobs
-    np.testing.assert_array_equal(accelerators_of(jobs, data.catalogue), 8 * jobs.num_trainers)
+    np.testing.assert_array_equal(
+        accelerators_of(jobs, Hardware(jobs, data.catalogue)), 8 * jobs.num_trainers
+    )
 
 
 def test_a_night_of_rows_knows_the_kept_ones_alone(data: Measured) -> None:
