@@ -71,9 +71,8 @@ def test_every_attempt_is_read_but_those_of_the_short_runs(data: Measured) -> No
     by_source = sorted(data.attempts.measured[data.sources == "sia"])
     assert by_source == sorted(row["throughput"] for row in rows if row["source"] == "sia")
     jobs = data.attempts.jobs
-    np.testing.assert_array_equal(
-        accelerators_of(jobs, Hardware(jobs, data.catalogue)), 8 * jobs.num_trainers
-    )
+    found = accelerators_of(jobs, Hardware(jobs, data.catalogue))
+    np.testing.assert_array_equal(found, 8 * jobs.num_trainers)
 
 
 def test_a_night_of_rows_knows_the_kept_ones_alone(data: Measured) -> None:
