@@ -47,11 +47,16 @@ class Memory:
     def as_of(self, before: int) -> References:
         """The references that serve from a moment on: of what completed before it."""
         seen = np.flatnonzero(self.completed_at < before)
-        by_family = self._cells(seen)
-        of_each = _latest(by_family, MOST_CELLS_PER_FAMILY, None)
-        families = _latest(of_each, MOST_CELLS_PER_FAMILY, MOST_FAMILY_CELLS)
-        model_types = _latest(self._of_families(of_each), MOST_CELLS_PER_MODEL_TYPE, None)
-        return References(families[0], model_types[0], self.hardware, self.recall)
+        cells, model_type = self._cells(seen)
+        kept = _latest_of_each(cells, MOST_CELLS_PER_FAMILY)
+        cells, model_type = cells.take(kept), model_type[kept]
+        of_types = _of_families(cells, model_type)
+        return References(
+            cells.take(_latest(cells, MOST_FAMILY_CELLS)),
+            of_types.take(_latest_of_each(of_types, MOST_CELLS_PER_MODEL_TYPE)),
+            self.hardware,
+            self.recall,
+        )
 
     def known(self, jobs: Jobs, before: Ints, catalogue: Catalogue) -> Known:
         """What references as of (n,) moments say of n jobs."""
@@ -74,34 +79,27 @@ class Memory:
         """A cell a (family, model type, hardware, size), and (cells,) their model types."""
         model_type, size = self.model_type[seen], self.size[seen]
         keys = (size[:, 1], size[:, 0], self.hardware_at[seen], model_type, self.family[seen])
-        cells = _grouped(
+        cells, firsts = _grouped(
             keys,
             self.rest[seen],
             self.level[seen],
             np.ones(len(seen), np.float32),
             self.completed_at[seen],
         )
-        return cells, cells_model_types(cells, keys, model_type)
-
-    def _of_families(self, found: tuple[Cells, Hashes]) -> tuple[Cells, Hashes]:
-        """A cell a (model type, hardware, size): medians of its families' medians.
-
-        A family has one vote in a model type, which its cells share: however many sizes it ran in,
-        it moves others no further.
-        """
-        cells, model_type = found
-        keys = (cells.size[:, 1], cells.size[:, 0], cells.hardware, model_type)
-        firsts = _heads((model_type, cells.key), np.arange(len(cells.key)))
-        lengths = np.diff(np.append(firsts, len(cells.key)))
-        votes = np.repeat(1.0 / lengths, lengths).astype(np.float32)
-        merged = _grouped(keys, cells.rest, cells.level, votes, cells.last)
-        return merged, merged.key
+        return cells, model_type[firsts]
 
 
-def cells_model_types(cells: Cells, keys: tuple[NDArray[np.generic], ...], of: Hashes) -> Hashes:
-    """(cells,) the model type of each cell of `_grouped` by the same keys."""
-    order = np.lexsort(keys)
-    return of[order][_heads(keys, order)]
+def _of_families(cells: Cells, model_type: Hashes) -> Cells:
+    """A cell a (model type, hardware, size): medians of its families' medians.
+
+    A family has one vote in a model type, which its cells share: however many sizes it ran in, it
+    moves others no further.
+    """
+    keys = (cells.size[:, 1], cells.size[:, 0], cells.hardware, model_type)
+    firsts = _heads((model_type, cells.key), np.arange(len(cells.key)))
+    lengths = np.diff(np.append(firsts, len(cells.key)))
+    votes = np.repeat(1.0 / lengths, lengths).astype(np.float32)
+    return _grouped(keys, cells.rest, cells.level, votes, cells.last)[0]
 
 
 def remembered(
@@ -136,13 +134,14 @@ def _grouped(
     level: NDArray[np.generic],
     votes: NDArray[np.float32],
     completed_at: Ints,
-) -> Cells:
-    """One cell for each distinct row of keys, the last of which becomes the cells' key."""
+) -> tuple[Cells, Ints]:
+    """One cell for each distinct row of keys, the last of which becomes the cells' key;
+    and (cells,) a row of each."""
     order = np.lexsort(keys)
     heads = _heads(keys, order)
     group = np.cumsum(np.isin(np.arange(len(order)), heads)) - 1
     ends = np.append(heads[1:], len(order))
-    return Cells(
+    cells = Cells(
         key=keys[-1][order][heads].astype(np.uint64),
         hardware=keys[2][order][heads].astype(np.int32),
         size=np.stack([keys[1][order][heads], keys[0][order][heads]], axis=1).astype(np.float32),
@@ -151,6 +150,7 @@ def _grouped(
         votes=np.add.reduceat(votes[order], heads) if len(heads) else votes[:0],
         last=np.maximum.reduceat(completed_at[order], heads) if len(heads) else completed_at[:0],
     )
+    return cells, order[heads]
 
 
 def _heads(keys: tuple[NDArray[np.generic], ...], order: NDArray[np.int64]) -> Ints:
@@ -175,14 +175,14 @@ def _medians(
     return middle
 
 
-def _latest(found: tuple[Cells, Hashes], most_a_key: int, most: int | None) -> tuple[Cells, Hashes]:
-    """The latest cells of each key, of all the latest `most`, still sorted by key."""
-    cells, model_type = found
+def _latest_of_each(cells: Cells, most: int) -> Ints:
+    """Where the latest cells of each key are, in the cells' order."""
     order = np.lexsort((np.arange(len(cells.key)), -cells.last, cells.key))
     keys = cells.key[order]
     starts = np.searchsorted(keys, keys, "left")
-    kept = order[np.arange(len(order)) - starts < most_a_key]
-    if most is not None and len(kept) > most:
-        kept = kept[np.lexsort((kept, -cells.last[kept]))[:most]]
-    kept = np.sort(kept)
-    return cells.take(kept), model_type[kept]
+    return np.sort(order[np.arange(len(order)) - starts < most])
+
+
+def _latest(cells: Cells, most: int) -> Ints:
+    """Where the latest cells of all are, in the cells' order."""
+    return np.sort(np.lexsort((np.arange(len(cells.key)), -cells.last))[:most])
