@@ -202,16 +202,16 @@ def test_an_s3_that_never_answers_is_given_up_in_time(
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
         hurried = TimedStore("fleet", s3=client("s3", Budget(0.2, 0.2, 1)))
         monkeypatch.setattr(ingest.module, "store", hurried)
-        started = time.monotonic()
         entries = [
             attempt(attempt_id=f"a{day}", completed_at=f"2025-12-{day}T12:00:00Z")
             for day in range(10, 30)
         ]
         answer = ingest(_delivery(*entries), seconds=1.5)
     assert answer == _failures(*(f"m{at}" for at in range(1, 21)))
-    assert time.monotonic() - started < 3  # all twenty would take four seconds
     faults = [line["fault"] for line in ingest.lines() if line.get("level") == "WARNING"]
     assert faults[0].endswith("cannot be written: ReadTimeoutError")
+    # All twenty would take four seconds. A busy machine tries fewer, never more.
+    assert sum(fault.endswith("ReadTimeoutError") for fault in faults) <= 1.5 / 0.2 + 1
     assert faults[-1].endswith("was not tried: no time is left")
 
 

@@ -10,7 +10,7 @@ from leap_model.switches import NOBODY, write_switches
 from tests.unit.ranking.test_stage_source_stalls import Stalling
 
 STAGE = "s"
-PATIENCE_S = 1.0
+PATIENCE_S = 20.0
 
 
 def test_switching_off_takes_effect_while_a_newer_version_is_on_its_way(
