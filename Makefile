@@ -56,8 +56,8 @@ destroy: setup node_modules/.ready ## take STAGE down; but for prod, what it sto
 	$(BIN)/python -m infra.emptying $(STAGE)
 	npx --no-install cdk destroy -c stage=$(STAGE) $(CDK)
 
-test: lint ## lint, then every test
-	$(BIN)/pytest
+test: lint ## lint, then every test, on every core
+	$(BIN)/pytest -n auto
 
 e2e: setup .venv-aws/.ready node_modules/.ready ## deploy to an AWS on this machine, and test that
 	$(BIN)/pytest -m e2e

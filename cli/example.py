@@ -49,8 +49,9 @@ def told(metrics: Mapping[str, Any]) -> str:
     """What a nightly run learned, in a line."""
     evaluation = metrics["evaluation"]
     return (
-        f"   trained on {metrics['rows']:,} attempts; of the {evaluation['attempts']:,} of the day "
-        f"after, predicted within 20 %: {percent(evaluation['w20'])}"
+        f"   {metrics['estimator']} trained on {metrics['rows']:,} attempts; "
+        f"of the {evaluation['attempts']:,} of the day after, "
+        f"predicted within 20 %: {percent(evaluation['w20'])}"
     )
 
 

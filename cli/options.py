@@ -1,13 +1,13 @@
 """Options that several commands share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from functions.retrain.learning.presets import ESTIMATORS, configured
+from functions.retrain.learning.presets import DEFAULT, ESTIMATORS, configured, named
 from functions.retrain.settings import Settings
 from leap_model.errors import FieldError, StoreError
 from leap_model.store import LocalStore, Store, checked_key
@@ -73,6 +73,20 @@ class _StageType(click.ParamType[str]):
         if "/" in stage:
             self.fail(f"{stage} is no name of a stage", param, ctx)
         return checked_key(stage)
+
+
+class _EstimatorsType(click.ParamType[tuple[str, ...]]):
+    name = "name[,name…]"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return named(str(value), "estimator")
+        except FieldError as fault:
+            self.fail(str(fault), param, ctx)
 
 
 def _assignments(
@@ -144,6 +158,15 @@ estimator = click.option(
     show_default=True,
     help="How to learn.",
 )
+estimators = click.option(
+    "--estimator",
+    "estimators",
+    type=_EstimatorsType(),
+    default=",".join(DEFAULT),
+    show_default=True,
+    help="How to learn. Of several, the best on the last days of the window; the first, or what "
+    "serves now, gives way only to one that is surely better.",
+)
 processes = click.option(
     "--processes",
     type=click.IntRange(1, 1_024),
@@ -155,7 +178,7 @@ constants = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     callback=_assignments,
-    help="Another value for a constant of the estimator; may be repeated.",
+    help="Another value for a constant of the (first) estimator; may be repeated.",
 )
 
 
@@ -168,10 +191,11 @@ def settings_of(
     estimator: str,
     constants: Mapping[str, str],
     *,
+    challengers: Sequence[str] = (),
     target: str = "throughput",
     **values: Any,
 ) -> Settings:
-    """The settings that options name.
+    """The settings that options name. Constants are those of `estimator`.
 
     Raises
     ------
@@ -182,4 +206,5 @@ def settings_of(
         chosen = configured(estimator, constants)
     except FieldError as fault:
         raise click.BadParameter(str(fault), param_hint="'--set'") from None
-    return Settings(target=TARGETS[target], estimator=chosen, **values)
+    others = tuple(configured(name, {}) for name in challengers)
+    return Settings(target=TARGETS[target], estimator=chosen, challengers=others, **values)

@@ -1,4 +1,5 @@
-"""python -m infra.app: what `cdk` runs. Context: stage (default dev), local, alarm_email."""
+"""python -m infra.app: what `cdk` runs. Context: stage (default dev), local, alarm_email,
+estimators."""
 
 import sys
 from collections.abc import Mapping

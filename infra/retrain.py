@@ -85,6 +85,7 @@ class Retrain(Construct):
                 "LEAP_STORE": store.uri,
                 "LEAP_STAGE": settings.stage,
                 "LEAP_TARGETS": ",".join(limits.TRAINED_TARGETS),
+                **({} if settings.estimators is None else {"LEAP_ESTIMATOR": settings.estimators}),
             },
         )
         return task

@@ -84,16 +84,18 @@ METRICS: Final = "LEAP"
 class Settings:
     """What tells one deployment from another.
 
-    `machine` is what bundles are built for. `alarm_email`, where given, gets the alarms.
+    `machine` is what bundles are built for. `alarm_email`, where given, gets the alarms;
+    `estimators`, where given, are what the nightly run tries, with commas between them.
     """
 
     stage: str
     machine: Machine
     alarm_email: str | None = None
+    estimators: str | None = None
 
     @classmethod
     def of_context(cls, context: Callable[[str], Any]) -> "Settings":
-        """Settings from the context values `stage`, `local` and `alarm_email`.
+        """Settings from the context values `stage`, `local`, `alarm_email` and `estimators`.
 
         Raises
         ------
@@ -113,7 +115,17 @@ class Settings:
         if email is not None and not _ADDRESS.fullmatch(str(email)):
             raise ValueError("alarm_email must be one address")
         machine = this_machine() if local == "true" else DEPLOYED
-        return cls(stage, machine, None if email is None else str(email))
+        estimators = context("estimators")
+        if estimators is not None:
+            # Here, since it costs more than the rest of a synthesis without it.
+            from functions.retrain.learning.presets import named
+            from leap_model.errors import FieldError
+
+            try:
+                estimators = ",".join(named(str(estimators), "estimators"))
+            except FieldError as fault:
+                raise ValueError(str(fault)) from None
+        return cls(stage, machine, None if email is None else str(email), estimators)
 
     @property
     def production(self) -> bool:

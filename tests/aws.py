@@ -51,7 +51,7 @@ def train_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deployed runs take their estimator by name; from now on they take a small one."""
 
     def settings(**values: Any) -> Settings:
-        return replace(QUICK, **(values | {"estimator": QUICK.estimator}))
+        return replace(QUICK, **(values | {"estimator": QUICK.estimator, "challengers": ()}))
 
     monkeypatch.setattr(deployed, "Settings", settings)
 

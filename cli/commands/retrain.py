@@ -8,7 +8,7 @@ import click
 from cli import options
 from cli.console import as_json, out, percent, print_json, printable, spinner
 from cli.following import follow
-from functions.retrain.settings import Settings
+from functions.retrain.settings import BUDGET_S, MOST_BUDGET_S, Settings
 from leap_model.store import Store
 
 
@@ -22,9 +22,16 @@ from leap_model.store import Store
 )
 @options.window_days
 @options.target
-@options.estimator
+@options.estimators
 @options.constants
 @options.processes
+@click.option(
+    "--budget-s",
+    type=click.FloatRange(0, MOST_BUDGET_S),
+    default=BUDGET_S,
+    show_default=True,
+    help="Seconds in which challengers are tried.",
+)
 @click.option(
     "--gate-margin",
     type=options.SHARE,
@@ -41,9 +48,10 @@ def command(
     as_of: date | None,
     window_days: int,
     target: str,
-    estimator: str,
+    estimators: tuple[str, ...],
     constants: dict[str, str],
     processes: int | None,
+    budget_s: float,
     gate_margin: float,
     test_run: bool,
     force: bool,
@@ -56,11 +64,13 @@ def command(
     from functions.retrain.nightly import retrain
 
     settings = options.settings_of(
-        estimator,
+        estimators[0],
         constants,
+        challengers=estimators[1:],
         target=target,
         window_days=window_days,
         gate_margin=gate_margin,
+        budget_s=budget_s,
         processes=processes,
     )
     with spinner("retrain") as watch:
@@ -85,8 +95,11 @@ def _print(metrics: dict[str, Any], store: Store, stage: str) -> None:
     missing = len(window["missing_days"])
     target, version = metrics["target"], metrics["version"]
     out.print(f"version {version}")
+    if metrics["trial"] is not None:
+        out.print(metrics["trial"]["why"])
     out.print(
-        f"trained on {metrics['rows']:,} attempts from {window['from']} to {window['to']}"
+        f"{metrics['estimator']} trained on {metrics['rows']:,} attempts "
+        f"from {window['from']} to {window['to']}"
         + (f" ({missing:,} days without attempts)" if missing else "")
     )
     out.print(

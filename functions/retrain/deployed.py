@@ -37,7 +37,9 @@ def run(
             continue
         settings = Settings(
             target=target,
-            estimator=environment.estimator,
+            estimator=environment.estimators[0],
+            challengers=environment.estimators[1:],
+            budget_s=environment.budget_s,
             least_complete=environment.least_complete,
         )
         try:

@@ -1,6 +1,7 @@
-"""The nights before a run, as the report of the version that it follows has them."""
+"""What the report of the version that a run follows tells of it, and of the nights before."""
 
 import json
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -11,32 +12,34 @@ from leap_model.store import Store
 MOST_NIGHTS = 60
 
 
-def earlier_nights(store: Store, target: str, pointer: Pointer | None, before: str) -> list[Any]:
+def report_of(store: Store, target: str, pointer: Pointer | None) -> Mapping[str, Any]:
+    """The metrics of the version that a stage points at, whose content may be anything.
+
+    Empty where they are gone or damaged: that is no reason to fail a night.
+    """
+    if pointer is None:
+        return {}
+    try:
+        content = store.read(f"reports/{target}/{pointer.version}/metrics.json")
+        report = json.loads(content or b"{}")
+    except (LeapError, ValueError, RecursionError):
+        return {}
+    return report if isinstance(report, dict) else {}
+
+
+def earlier_nights(report: Mapping[str, Any], before: str) -> list[Any]:
     """Figures of the nights whose versions a stage pointed at, oldest first.
 
     Each run's metrics hold its own night after those of the version that was pointed at, so one
-    object tells all of them. A report that is gone or damaged tells of none: it is no reason to
-    fail a night.
-
-    Parameters
-    ----------
-    store, target : Store, str
-        Where reports lie, and of which models.
-    pointer : Pointer or None
-        What the stage pointed at when the run began.
-    before : str
-        The run's date; nights from it on are left out.
+    report tells all of them. Nights from `before`, the run's date, on are left out.
     """
-    if pointer is None:
-        return []
     try:
-        content = store.read(f"reports/{target}/{pointer.version}/metrics.json")
-        known = json.loads(content or b"{}").get("nights") or []
+        known = report.get("nights") or []
         nights = [{name: night[name] for name in _NAMES} for night in known]
         return [night for night in nights if _plausible(night) and night["as_of"] < before][
             1 - MOST_NIGHTS :
         ]
-    except (LeapError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return []
 
 

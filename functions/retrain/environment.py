@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from functions.retrain.learning.estimator import Estimator
-from functions.retrain.learning.presets import ESTIMATORS
+from functions.retrain.learning.presets import DEFAULT, ESTIMATORS, named
+from functions.retrain.settings import BUDGET_S, MOST_BUDGET_S
 from leap_model import fields
 from leap_model.environment import stage_name, store_uri
 from leap_model.errors import MISSING, FieldError
@@ -21,7 +22,9 @@ class Environment:
     stage: str
     as_of: date
     targets: tuple[Target, ...]
-    estimator: Estimator
+    estimators: tuple[Estimator, ...]
+    """The champion where nothing serves yet, and its challengers."""
+    budget_s: float
     least_complete: float
     test_run: bool
 
@@ -45,10 +48,14 @@ class Environment:
             targets=tuple(
                 TARGETS[_one_of(name.strip(), "LEAP_TARGETS", TARGETS)] for name in names
             ),
-            estimator=ESTIMATORS[
-                _one_of(variables.get("LEAP_ESTIMATOR", "single"), "LEAP_ESTIMATOR", ESTIMATORS)
-            ],
-            least_complete=_share(variables.get("LEAP_LEAST_COMPLETE", "0.2")),
+            estimators=tuple(
+                ESTIMATORS[name]
+                for name in named(
+                    variables.get("LEAP_ESTIMATOR", ",".join(DEFAULT)), "LEAP_ESTIMATOR"
+                )
+            ),
+            budget_s=_number(variables, "LEAP_BUDGET_S", BUDGET_S, MOST_BUDGET_S),
+            least_complete=_number(variables, "LEAP_LEAST_COMPLETE", 0.2, 1),
             test_run=_one_of(variables.get("LEAP_TEST_RUN", ""), "LEAP_TEST_RUN", ("true", ""))
             == "true",
         )
@@ -60,8 +67,9 @@ def _one_of(value: str, field: str, known: Mapping[str, object] | tuple[str, ...
     return value
 
 
-def _share(text: str) -> float:
+def _number(variables: Mapping[str, str], field: str, default: float, most: float) -> float:
+    text = variables.get(field, str(default))
     try:
-        return fields.number(float(text), "LEAP_LEAST_COMPLETE", least=0, most=1)
+        return fields.number(float(text), field, least=0, most=most)
     except ValueError:
-        raise FieldError("LEAP_LEAST_COMPLETE", text, "a number from 0 to 1") from None
+        raise FieldError(field, text, f"a number from 0 to {most:,g}") from None

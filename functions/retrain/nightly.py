@@ -1,6 +1,6 @@
 """One nightly run: window → train → evaluate → publish → point."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from importlib.metadata import version as installed
 from typing import Any
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from functions.retrain.ceiling import noise_of
+from functions.retrain.contenders import Incumbent
 from functions.retrain.dataset import Attempts, Records, read_records
 from functions.retrain.description import describe
-from functions.retrain.earlier import earlier_nights, this_night
+from functions.retrain.earlier import earlier_nights, report_of, this_night
 from functions.retrain.evaluation import evaluate
 from functions.retrain.judged import Judged
 from functions.retrain.live import score_live
@@ -25,6 +26,7 @@ from functions.retrain.training import (
     train,
     visible_before,
 )
+from functions.retrain.trial import trial_of
 from functions.retrain.window import Window, complete, evaluation_day
 from leap_model.artifact import Artifact, pack, publish
 from leap_model.catalogue import Catalogue
@@ -83,6 +85,9 @@ def retrain(
         outcomes = records.outcomes_before(start_of(as_of))
     complete(records.per_day(), day, settings.least_complete)
     usable = enough(attempts.usable(), window, settings)
+    with stages("try"):
+        incumbent = Incumbent.of(_report(store, stage, settings))
+        settings, trial = trial_of(usable, outcomes, catalogue, settings, incumbent)
     with stages("train"):
         trained = train(usable, outcomes, catalogue, settings)
     with stages("evaluate"):
@@ -103,7 +108,7 @@ def retrain(
             reason = point(store, stage, target.name, packed, uri, as_of, force=force)
     with stages("describe"):
         described = describe(trained, usable, judged, catalogue, settings)
-        earlier = earlier_nights(store, target.name, current, as_of.isoformat())
+        earlier = earlier_nights(report_of(store, target.name, current), as_of.isoformat())
     metrics = {
         "version": packed.version,
         "target": target.name,
@@ -123,6 +128,7 @@ def retrain(
         "attempts": {"read": len(attempts), "unusable": len(attempts) - len(usable)},
         "unknown_hardware": _unknown(attempts, catalogue),
         "skipped_objects": list(records.skipped),
+        "trial": None if trial is None else trial.to_json(),
         "nights": [*earlier, this_night(as_of.isoformat(), packed.version, evaluation)],
         **described,
     }
@@ -142,6 +148,14 @@ def judge(
     before = visible_before(attempts.jobs, latest)
     predicted = trained.predict(attempts.jobs, history, catalogue, before)
     return Judged(attempts, history, predicted, before)
+
+
+def _report(store: Store, stage: str, settings: Settings) -> Mapping[str, Any]:
+    """What the version in service tells of itself; read only where there are challengers."""
+    if not settings.challengers:
+        return {}
+    current, _ = read_pointer(store, stage, settings.target.name)
+    return report_of(store, settings.target.name, current)
 
 
 def _read(

@@ -3,9 +3,13 @@
 from dataclasses import dataclass, field
 
 from functions.retrain.learning.estimator import Estimator
-from functions.retrain.learning.presets import ESTIMATORS
+from functions.retrain.learning.presets import DEFAULT, ESTIMATORS
 from leap_model.limits import MIN_HARDWARE_ROWS
 from leap_model.targets import TARGETS, Target
+
+BUDGET_S = 3_600.0
+"""Seconds in which challengers are tried."""
+MOST_BUDGET_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +21,16 @@ class Settings:
     A model whose w20 is more than `gate_margin` below that of the live one is not pointed at.
     An evaluation day with fewer attempts than `least_complete` times the median of the days before
     it is taken for incomplete, and nothing is trained.
+    `challengers` are tried beside `estimator` on the window's last `trial_days` days, while time is
+    left of `budget_s` seconds (trial.py).
     `processes` (default: one a core) decides only how long it takes.
     """
 
     target: Target = TARGETS["throughput"]
-    estimator: Estimator = field(default_factory=lambda: ESTIMATORS["single"])
+    estimator: Estimator = field(default_factory=lambda: ESTIMATORS[DEFAULT[0]])
+    challengers: tuple[Estimator, ...] = ()
+    trial_days: int = 5
+    budget_s: float = BUDGET_S
     window_days: int = 30
     min_rows: int = 200
     min_days: int = 2

@@ -1,7 +1,7 @@
 """From attempts to a trained model, and from a model to predictions, over the same features."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,12 +53,17 @@ class Trained:
         memory = self.fitted.memory
         return None if memory is None else memory.known(jobs, before, catalogue)
 
+    def remembering(self, later: Attempts, catalogue: Catalogue) -> "Trained":
+        """The model with the memory of measured attempts after its training rows, too."""
+        if self.fitted.memory is None:
+            return self
+        memory = memory_with(self.fitted.memory, self.fitted.model, self.schema, later, catalogue)
+        return replace(self, fitted=replace(self.fitted, memory=memory))
+
     def references(self, later: Attempts, catalogue: Catalogue, before: int) -> References | None:
         """The references that serve from a moment on: training rows, and attempts after them."""
-        if self.fitted.memory is None:
-            return None
-        memory = memory_with(self.fitted.memory, self.fitted.model, self.schema, later, catalogue)
-        return memory.as_of(before)
+        memory = self.remembering(later, catalogue).fitted.memory
+        return None if memory is None else memory.as_of(before)
 
 
 def memory_with(

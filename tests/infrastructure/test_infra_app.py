@@ -47,6 +47,13 @@ def test_alarms_go_to_an_address() -> None:
         settings(alarm_email="nobody")
 
 
+def test_estimators_are_known_ones_with_commas_between_them() -> None:
+    assert settings().estimators is None
+    assert settings(estimators="network, cascade").estimators == "network,cascade"
+    with pytest.raises(ValueError, match='estimators is "magic"; it must be one of'):
+        settings(estimators="network,magic")
+
+
 def test_the_app_says_in_one_line_what_is_wrong_with_its_context(tmp_path: Path) -> None:
     done = app(tmp_path, {"stage": "NO"})
     assert done.returncode == 1

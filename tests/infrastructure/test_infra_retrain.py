@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.infrastructure.templates import Template
+from tests.infrastructure.templates import Template, synthesised
 
 BOOTSTRAP = Path(__file__).parents[2] / "infra" / "assets" / "bootstrap.py"
 
@@ -23,6 +23,15 @@ def schedule(template: Template) -> dict[str, Any]:
     """What starts it."""
     plain: dict[str, Any] = template.plain(template.properties("AWS::Scheduler::Schedule"))
     return plain
+
+
+def test_a_stage_may_try_other_estimators(tmp_path: Path) -> None:
+    def told(folder: str, **context: str) -> dict[str, str]:
+        found = container(synthesised(tmp_path / folder, **context))["Environment"]
+        return {entry["Name"]: entry["Value"] for entry in found}
+
+    assert "LEAP_ESTIMATOR" not in told("usual")
+    assert told("other", estimators="single,cascade")["LEAP_ESTIMATOR"] == "single,cascade"
 
 
 def test_a_night_begins_at_two_in_utc(template: Template) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from functions.retrain.deployed import release_superseded, run
 from functions.retrain.environment import Environment
+from functions.retrain.learning.presets import DEFAULT
 from leap_model import Ranker
 from leap_model.errors import FieldError, StoreError, TrainingError
 from leap_model.moves import roll_back
@@ -223,6 +224,11 @@ def test_what_ssm_would_refuse_is_refused_here() -> None:
         ({"LEAP_SCHEDULED_TIME": "2026-01-13"}, "LEAP_SCHEDULED_TIME"),
         ({"LEAP_TARGETS": "speed"}, 'LEAP_TARGETS is "speed"; it must be one of'),
         ({"LEAP_ESTIMATOR": "magic"}, "LEAP_ESTIMATOR"),
+        ({"LEAP_ESTIMATOR": "single,magic"}, 'LEAP_ESTIMATOR is "magic"; it must be one of'),
+        ({"LEAP_ESTIMATOR": "single,single"}, "names that differ"),
+        ({"LEAP_ESTIMATOR": ""}, "LEAP_ESTIMATOR"),
+        ({"LEAP_BUDGET_S": "-1"}, "LEAP_BUDGET_S"),
+        ({"LEAP_BUDGET_S": "nan"}, "LEAP_BUDGET_S"),
         ({"LEAP_LEAST_COMPLETE": "2"}, "LEAP_LEAST_COMPLETE"),
         ({"LEAP_LEAST_COMPLETE": "x"}, "LEAP_LEAST_COMPLETE"),
         ({"LEAP_TEST_RUN": "yes"}, "LEAP_TEST_RUN"),
@@ -231,6 +237,12 @@ def test_what_ssm_would_refuse_is_refused_here() -> None:
 def test_a_variable_that_breaks_its_rule_is_named(variables: dict[str, str], message: str) -> None:
     with pytest.raises(FieldError, match=message):
         Environment.of(VARIABLES | variables)
+
+
+def test_the_first_estimator_is_the_champion_and_the_others_challenge_it() -> None:
+    assert [one.name for one in Environment.of(VARIABLES).estimators] == list(DEFAULT)
+    told = Environment.of(VARIABLES | {"LEAP_ESTIMATOR": "single, cascade", "LEAP_BUDGET_S": "60"})
+    assert ([one.name for one in told.estimators], told.budget_s) == (["single", "cascade"], 60.0)
 
 
 def test_the_window_goes_by_the_scheduled_day_and_not_by_the_clock() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from functions.retrain import settings
 from functions.retrain.learning import presets
+from functions.retrain.learning.network import ResidualNetwork
 from functions.retrain.learning.single import Single
 from leap_model import Ranker
 from leap_model.store import LocalStore
@@ -23,7 +24,10 @@ NEXT = "2026-01-05"
 def _quick() -> Any:
     """The command's own estimators take their time."""
     with pytest.MonkeyPatch.context() as patch:
-        quick = {"single": Single(trees=30, leaves=15, learning_rate=0.2)}
+        quick = {
+            "network": ResidualNetwork(width=32, blocks=1, vector=4, epochs=10),
+            "single": Single(trees=30, leaves=15, learning_rate=0.2),
+        }
         for module in (presets, settings):
             patch.setattr(module, "ESTIMATORS", quick)
         yield

@@ -25,9 +25,31 @@ _NORM_LIMIT = 5.0
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """Inputs that one draw, of this chance, leaves out of a row: places among the numbers, among
+    the gaps and among the categories."""
+
+    chance: float = 0.0
+    numbers: tuple[int, ...] = ()
+    gaps: tuple[int, ...] = ()
+    categories: tuple[int, ...] = ()
+
+    def left_out(
+        self, rows: int, parts: Sequence[Singles], hidden: NDArray[np.bool_], random: Any
+    ) -> None:
+        """Put what is left out of some of the rows in the place of what was there."""
+        drawn = random.random(rows, np.float32) < self.chance
+        values, gaps = parts
+        values[np.ix_(drawn, self.numbers)] = 0.0
+        gaps[np.ix_(drawn, self.gaps)] = 1.0
+        hidden[np.ix_(drawn, self.categories)] = True
+
+
+@dataclass(frozen=True, slots=True)
 class Descent:
     """The constants of one fit. `hidden` are the chances that a category is left out of a step, one
-    a category: what a network must answer without at times, it learns to do without."""
+    a category: what a network must answer without at times, it learns to do without. So are the
+    inputs of `together`."""
 
     steps: int
     batch: int
@@ -36,6 +58,7 @@ class Descent:
     vector_decay: float
     dropout: float
     hidden: tuple[float, ...]
+    together: Together = Together()
 
 
 def initial(shape: Shape, level: float, random: np.random.Generator) -> dict[str, Singles]:
@@ -90,11 +113,10 @@ def descend(
         chosen = order[at : at + batch]
         at += batch
         hidden = random.random((batch, len(chances)), np.float32) < chances
+        parts = [part[chosen] for part in numbers]
+        descent.together.left_out(batch, parts, hidden, random)
         where = np.where(hidden, starts, places[chosen])
-        inputs = np.concatenate(
-            [part[chosen] for part in numbers] + [known["vectors"][where].reshape(batch, -1)],
-            axis=1,
-        )
+        inputs = np.concatenate([*parts, known["vectors"][where].reshape(batch, -1)], axis=1)
         loss, gradients, of_inputs = _gradients(
             shape, known, inputs, values[chosen], descent.dropout, random
         )

@@ -1,6 +1,6 @@
 """A residual network, corrected by what it left of attempts that resemble the job."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from functions.retrain.learning.conformal import intervals_of
-from functions.retrain.learning.descent import Descent, descend, initial
+from functions.retrain.learning.descent import Descent, Together, descend, initial
 from functions.retrain.learning.estimator import Fitted, Source, TrainingSet, scale_of
 from functions.retrain.learning.memory import Memory, remembered
 from functions.retrain.learning.recalling import choose, corrected, held_back, sampled
@@ -31,6 +31,7 @@ _BATCHES = 20
 """An epoch has at least so many, however few the rows."""
 _KNEES = (1e-30, 1e30)
 """Least and greatest knee of a number: 32 bits hold no others."""
+_CONFIG = ("config.", "config_text.")
 _LARGEST = 1e270
 """Numbers beyond it count as it: over the least knee they would be infinite."""
 
@@ -71,6 +72,9 @@ class ResidualNetwork:
         How often each row is learned from, within these steps.
     hide_family, hide_hardware, hide_model_type, hide_other : float
         Chances that a category is hidden from a row: unseen ones are then no surprise.
+    hide_config : float
+        Chance that all of a row's configuration is hidden: it often tells the type that a job was
+        written for, and is asked about on others.
     """
 
     name: str = "network"
@@ -89,6 +93,7 @@ class ResidualNetwork:
     hide_hardware: float = 0.1
     hide_model_type: float = 0.05
     hide_other: float = 0.02
+    hide_config: float = 0.3
 
     def fit(self, training: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
         with one_thread():
@@ -198,11 +203,25 @@ def fit_network(
         vector_decay=estimator.vector_decay,
         dropout=estimator.dropout,
         hidden=estimator.hidden(rows.schema),
+        together=together(shape, rows.schema.names, estimator.hide_config),
     )
     numbers, places = learning.numbers(matrix), learning.places(matrix)
     with one_thread():
         loss = descend(shape, known, numbers, places, values.astype(np.float32), descent, random)
     return without_last_category(learning), loss
+
+
+def together(shape: Shape, names: Sequence[str], chance: float) -> Together:
+    """The inputs that come from configuration."""
+
+    def places(columns: Iterable[int]) -> tuple[int, ...]:
+        # The families' column comes after those that have names.
+        named = [names[at] if at < len(names) else "" for at in columns]
+        return tuple(at for at, name in enumerate(named) if name.startswith(_CONFIG))
+
+    gaps = places(shape.numbers[at] for at in shape.gaps)
+    categories = places(column for column, _ in shape.categories)
+    return Together(chance, places(shape.numbers), gaps, categories)
 
 
 def without_last_category(network: Network) -> Network:

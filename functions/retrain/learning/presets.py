@@ -34,6 +34,9 @@ ESTIMATORS: Mapping[str, Single | Cascade | ResidualNetwork] = {
 """`plain` is the published system's first rung. `cascade` has cheaper constants than the published
 ones; both presets differ in nothing else. The publication does not state the classifier's size."""
 
+DEFAULT = ("network", "single")
+"""What a nightly run tries: the first is the champion where nothing serves yet."""
+
 _LEAST = {"rounds": 0, "reach": 0, "leaves": 2, "expert_leaves": 2, "classifier_leaves": 2}
 _MOST = {"bins": 1_000}
 _MOST_OF_ANY = 1_000_000
@@ -46,9 +49,28 @@ _FROM_NOTHING = {
     "hide_hardware": 0.9,
     "hide_model_type": 0.9,
     "hide_other": 0.9,
+    "hide_config": 0.9,
 }
 """Numbers that may be 0, and the most that each may be."""
 _MOST_EPOCHS = 10_000
+
+
+def named(text: str, field: str) -> tuple[str, ...]:
+    """The names in a text, which commas separate.
+
+    Raises
+    ------
+    FieldError
+        There is none, one is no estimator's, or one comes twice.
+    """
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in ESTIMATORS:
+            known = ", ".join(repr(one) for one in ESTIMATORS)
+            raise FieldError(field, name, f"one of {known}, or several with commas between them")
+    if len(set(names)) < len(names):
+        raise FieldError(field, text, "names that differ")
+    return names
 
 
 def configured(name: str, constants: Mapping[str, str]) -> Estimator:

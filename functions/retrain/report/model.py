@@ -6,8 +6,8 @@ from typing import Any
 from functions.retrain.importance import BUDGET_S
 from functions.retrain.report.axes import Axis
 from functions.retrain.report.drawing import LEFT, RIGHT
-from functions.retrain.report.figures import percent, points
-from functions.retrain.report.parts import card, figure, key, table
+from functions.retrain.report.figures import UNKNOWN, percent, points
+from functions.retrain.report.parts import card, figure, key, quiet, table
 from functions.retrain.report.rows import KINDS, LETTERS, Bar, bars, stacks
 
 MOST_COLUMNS = 20
@@ -106,3 +106,29 @@ def cascade(notes: Mapping[str, Any]) -> Iterable[str]:
         )
     ]
     yield card("Bins", table(("bin", "rows at first", "rows at last", "trees"), bins))
+
+
+def trial(found: Mapping[str, Any] | None) -> Iterable[str]:
+    """How each contender did on the days held out, and which was chosen for what reason."""
+    if found is None:
+        return
+    days = f"{found['days'][0]} to {found['days'][-1]}"
+    rows = [
+        (
+            contender["name"],
+            UNKNOWN if contender["w20"] is None else percent(contender["w20"]),
+            _difference(contender, found["champion"]),
+            f"{contender['seconds']:,.1f}",
+        )
+        for contender in found["contenders"]
+    ]
+    header = (days, "within 20 %", f"more than {found['champion']}, a day", "seconds")
+    yield card("Tried on days that none was fitted on", quiet(found["why"]) + table(header, rows))
+
+
+def _difference(contender: Mapping[str, Any], champion: str) -> str:
+    difference = contender["difference"]
+    if difference is None:
+        return contender["reason"] or ("" if contender["name"] == champion else UNKNOWN)
+    low, high = points(difference["low"]), points(difference["high"])
+    return f"{points(difference['mean'])} ({low} to {high})"

@@ -46,6 +46,7 @@ def nightly_page(metrics: Mapping[str, Any]) -> str:
                 ),
             ],
         ),
+        section("Champion and challengers", model.trial(metrics["trial"])),
         section("The cascade", model.cascade(metrics["learning"])),
         element("h2", "The run"),
         table((), _facts(metrics), "facts"),

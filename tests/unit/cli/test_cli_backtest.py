@@ -14,6 +14,7 @@ from leap_model.store import LocalStore
 from tests.support import filled, fleet
 from tests.unit.cli.commands import document, refused, succeeded
 
+SINGLE = ("--estimator", "single")
 USED = {"resnet": 0.8, "bert": 0.4, "ctr": 0.1}
 ALL = "lookup-table,family-median,family-median-else-model,without-history,plain,cascade"
 SMALL = {
@@ -38,7 +39,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> LocalStore:
 
 
 def _backtest(past: LocalStore, *options: object) -> Any:
-    return document("backtest", "--store", past, "--nights", 2, *options)
+    return document("backtest", *SINGLE, "--store", past, "--nights", 2, *options)
 
 
 def _tables(text: str) -> dict[str, dict[str, list[str]]]:
@@ -55,7 +56,9 @@ def _tables(text: str) -> dict[str, dict[str, list[str]]]:
 
 
 def test_the_main_table_is_followed_by_one_for_each_partial_comparator(past: LocalStore) -> None:
-    tables = _tables(succeeded("backtest", "--store", past, "--nights", 2, "--compare", ALL))
+    tables = _tables(
+        succeeded("backtest", *SINGLE, "--store", past, "--nights", 2, "--compare", ALL)
+    )
     assert list(tables) == [
         "throughput, median of 2 nights",
         "Of the attempts that lookup-table answers",
@@ -69,7 +72,7 @@ def test_the_main_table_is_followed_by_one_for_each_partial_comparator(past: Loc
 
 
 def test_without_comparators_there_is_one_table_of_one_row(past: LocalStore) -> None:
-    tables = _tables(succeeded("backtest", "--store", past, "--nights", 2))
+    tables = _tables(succeeded("backtest", *SINGLE, "--store", past, "--nights", 2))
     assert [list(rows) for rows in tables.values()] == [["single"]]
 
 
@@ -80,7 +83,7 @@ def _percent(share: float) -> str:
 def test_a_row_tells_medians_range_attempts_and_coverage(past: LocalStore) -> None:
     options = ("--compare", "lookup-table")
     result = _backtest(past, *options)
-    text = succeeded("backtest", "--store", past, "--nights", 2, *options)
+    text = succeeded("backtest", *SINGLE, "--store", past, "--nights", 2, *options)
     everywhere, covered, apart = _tables(text).values()
     entry = result["comparators"]["lookup-table"]
     median, nights = entry["median"], entry["nights"]
@@ -139,18 +142,18 @@ def test_the_ceiling_is_said_where_attempts_repeat_each_other(store: LocalStore)
         for at, entry in enumerate(fleet(320))
     ]
     filled(store.root, runs)
-    text = succeeded("backtest", "--store", store, "--nights", 1)
+    text = succeeded("backtest", *SINGLE, "--store", store, "--nights", 1)
     assert "could have within 20 %: 100.0 %" in text
 
 
 def test_the_ceiling_is_unknown_where_they_do_not(past: LocalStore) -> None:
-    text = succeeded("backtest", "--store", past, "--nights", 1)
+    text = succeeded("backtest", *SINGLE, "--store", past, "--nights", 1)
     assert "could have within 20 %: unknown, too few attempts repeat each other" in text
 
 
 def test_nights_without_attempts_are_dashes_in_every_table(past: LocalStore) -> None:
     options = ("--nights", 1, "--from", "2026-01-20", "--compare", "family-median")
-    tables = _tables(succeeded("backtest", "--store", past, *options))
+    tables = _tables(succeeded("backtest", *SINGLE, "--store", past, *options))
     assert tables == {
         "throughput, median of 1 night": dict.fromkeys(
             ("single", "family-median"), ["–"] * 7 + ["0", "–"]
@@ -166,7 +169,7 @@ def test_nights_without_attempts_are_dashes_in_every_table(past: LocalStore) -> 
 def test_a_comparator_that_is_none_is_refused_beside_those_that_are(
     past: LocalStore, names: str
 ) -> None:
-    line = refused("backtest", "--store", past, "--nights", 1, "--compare", names)
+    line = refused("backtest", *SINGLE, "--store", past, "--nights", 1, "--compare", names)
     assert line.endswith(f"oracle is none of {', '.join(COMPARATORS)}")
 
 
@@ -190,7 +193,7 @@ def test_the_target_is_what_is_predicted_and_compared(past: LocalStore) -> None:
 def test_a_target_that_nobody_measured_is_one_line(store: LocalStore) -> None:
     filled(store.root, fleet(240))
     options = ("--nights", 1, "--target", "utilization")
-    line = refused("backtest", "--store", store, *options)
+    line = refused("backtest", *SINGLE, "--store", store, *options)
     assert line.startswith("Error: 0 attempts with a usable utilization on 0 days")
 
 
@@ -204,7 +207,7 @@ def test_an_estimator_with_other_constants_has_a_row_beside_that_of_its_name(
     past: LocalStore,
 ) -> None:
     options = ("--nights", 2, "--set", "trees=40", "--compare", "single,family-median")
-    text = succeeded("backtest", "--store", past, *options).replace("as set", "as-set")
+    text = succeeded("backtest", *SINGLE, "--store", past, *options).replace("as set", "as-set")
     tables = _tables(text.replace("single as-set", "single-as-set"))
     apart = tables.popitem()[1]
     assert list(apart) == ["single", "family-median"]
@@ -248,4 +251,4 @@ def test_online_history_shows_more_of_the_horizon(past: LocalStore) -> None:
     ids=" ".join,
 )
 def test_a_bad_option_is_refused_in_one_line(past: LocalStore, options: tuple[str, ...]) -> None:
-    refused("backtest", "--store", past, "--nights", 1, *options)
+    refused("backtest", *SINGLE, "--store", past, "--nights", 1, *options)

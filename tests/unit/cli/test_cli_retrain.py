@@ -19,7 +19,13 @@ AS_OF = ("--as-of", "2026-01-11")
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command's own estimators take their time."""
     monkeypatch.setattr(
-        presets, "ESTIMATORS", {"single": Single(trees=4, leaves=6), "plain": Single(trees=2)}
+        presets,
+        "ESTIMATORS",
+        {
+            "network": Single(name="network", trees=3, leaves=6),
+            "single": Single(trees=4, leaves=6),
+            "plain": Single(name="plain", trees=2),
+        },
     )
 
 

@@ -12,7 +12,8 @@ from leap_model.store import LocalStore
 from tests.support import filled
 from tests.unit.cli.commands import PROD, document, history, refused, succeeded
 
-RETRAIN = ("retrain", *PROD, "--as-of", "2026-01-14", "--window-days", "9")
+SINGLE = ("--estimator", "single")
+RETRAIN = ("retrain", *PROD, "--as-of", "2026-01-14", "--window-days", "9", *SINGLE)
 WORSE = ("--set", "trees=1", "--set", "leaves=2", "--set", "learning_rate=0.05")
 
 

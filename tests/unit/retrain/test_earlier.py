@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from functions.retrain.earlier import MOST_NIGHTS, earlier_nights
+from functions.retrain.earlier import MOST_NIGHTS, earlier_nights, report_of
 from leap_model.errors import StoreError
 from leap_model.pointer import Pointer
 from leap_model.store import LocalStore
@@ -52,7 +52,8 @@ def _pointed(store: LocalStore, content: bytes) -> Pointer:
 
 
 def _told(store: LocalStore, content: bytes) -> list[Any]:
-    return earlier_nights(store, "throughput", _pointed(store, content), "2026-02-01")
+    report = report_of(store, "throughput", _pointed(store, content))
+    return earlier_nights(report, "2026-02-01")
 
 
 def test_only_the_latest_nights_are_kept(store: LocalStore) -> None:
@@ -103,4 +104,4 @@ def test_a_report_that_cannot_be_read_tells_of_no_night(
         raise StoreError(f"{key} cannot be read: AccessDenied")
 
     monkeypatch.setattr(LocalStore, "read", refused)
-    assert earlier_nights(store, "throughput", pointer, "2026-02-01") == []
+    assert report_of(store, "throughput", pointer) == {}
