@@ -140,3 +140,10 @@ def until(condition: Callable[[], bool], longest_s: float, every_s: float = 0.2)
             return True
         time.sleep(every_s)
     return condition()
+
+
+def waiting(queue: str) -> int:
+    """Messages that a queue holds, those among them that a function is at work on."""
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    answer = boto3.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=names)
+    return sum(int(value) for value in answer["Attributes"].values())

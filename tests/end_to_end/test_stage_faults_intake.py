@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from leap_model.reading import distinct, partition_days, read_days
 from tests.end_to_end.conftest import STAGE, Stage
 from tests.end_to_end.faults import Proxy, refused
-from tests.end_to_end.handling import kept_clean, told, until
+from tests.end_to_end.handling import kept_clean, told, until, waiting
 from tests.support import attempt
 
 FUNCTION = f"leap-{STAGE}-ingest"
@@ -51,17 +51,8 @@ def _clean(stage: Stage) -> Iterator[None]:
     OTHERS.update(stage.store.keys("rejected"))
     with kept_clean(stage.outputs["BucketName"], "attempts/", "rejected/"):
         yield
-        assert until(lambda: waiting(stage, "QueueUrl") == 0, ARRIVED_S)
+        assert until(lambda: waiting(stage.outputs["QueueUrl"]) == 0, ARRIVED_S)
     boto3.client("sqs").purge_queue(QueueUrl=stage.outputs["DeadLettersUrl"])
-
-
-def waiting(stage: Stage, queue: str) -> int:
-    """Messages in a queue, those under way among them."""
-    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    answer = boto3.client("sqs").get_queue_attributes(
-        QueueUrl=stage.outputs[queue], AttributeNames=names
-    )
-    return sum(int(value) for value in answer["Attributes"].values())
 
 
 def ids(stage: Stage, year: int) -> list[str]:
@@ -105,7 +96,7 @@ def test_a_thousand_events_sent_twice_are_counted_once(stage: Stage) -> None:
     random.Random(0).shuffle(twice)
     stage.publish(twice)
     expected = [entry["attempt_id"] for entry in sent]
-    assert until(lambda: waiting(stage, "QueueUrl") == 0, ARRIVED_S, every_s=1.0)
+    assert until(lambda: waiting(stage.outputs["QueueUrl"]) == 0, ARRIVED_S, every_s=1.0)
     assert until(lambda: ids(stage, 2016) == expected, ARRIVED_S, every_s=1.0)
     assert rejected(stage) == []
 
@@ -150,8 +141,8 @@ def test_poison_is_kept_apart_whole_and_its_neighbours_are_stored(stage: Stage) 
     assert until(lambda: len(rejected(stage)) == len(POISON), ARRIVED_S)
     assert sorted(line["body"] for line in rejected(stage)) == sorted(POISON)
     assert all(line["reason"] for line in rejected(stage))
-    assert until(lambda: waiting(stage, "QueueUrl") == 0, ARRIVED_S)
-    assert waiting(stage, "DeadLettersUrl") == 0
+    assert until(lambda: waiting(stage.outputs["QueueUrl"]) == 0, ARRIVED_S)
+    assert waiting(stage.outputs["DeadLettersUrl"]) == 0
     assert ids(stage, 2016) == [entry["attempt_id"] for entry in good]
 
 
@@ -206,8 +197,10 @@ def test_what_s3_does_not_take_becomes_dead_letters_and_redriven_none_is_missing
             stage.publish(mixed)
             send(stage, ["poison"])
             dead = len(not_taken) + 1
-            assert until(lambda: waiting(stage, "DeadLettersUrl") == dead, ARRIVED_S, every_s=1.0)
-            assert until(lambda: waiting(stage, "QueueUrl") == 0, ARRIVED_S, every_s=1.0)
+            assert until(
+                lambda: waiting(stage.outputs["DeadLettersUrl"]) == dead, ARRIVED_S, every_s=1.0
+            )
+            assert until(lambda: waiting(stage.outputs["QueueUrl"]) == 0, ARRIVED_S, every_s=1.0)
             assert ids(stage, 2016) == [entry["attempt_id"] for entry in taken]
             assert rejected(stage) == []
             proxy.rule = None
@@ -217,5 +210,5 @@ def test_what_s3_does_not_take_becomes_dead_letters_and_redriven_none_is_missing
             assert until(
                 lambda: [line["body"] for line in rejected(stage)] == ["poison"], ARRIVED_S
             )
-            assert until(lambda: waiting(stage, "QueueUrl") == 0, ARRIVED_S)
-            assert waiting(stage, "DeadLettersUrl") == 0
+            assert until(lambda: waiting(stage.outputs["QueueUrl"]) == 0, ARRIVED_S)
+            assert waiting(stage.outputs["DeadLettersUrl"]) == 0
