@@ -9,6 +9,7 @@ The description is a list of steps, each with a `name` whose result later steps 
                                                              names in each row, no other touched
     {"name", "op": "feature", "column"}                      a column of the matrix as it is
     {"name", "op": "add",    "of": [steps]}                  their sum
+    {"name", "op": "mean",   "of": [steps]}                  their mean
     {"name", "op": "network", "network"}                     what a network says
     {"name", "op": "blend",  "of": [step, other], "by": step, "most"}
                                                              the step, moved to the other by a
@@ -17,8 +18,8 @@ The description is a list of steps, each with a `name` whose result later steps 
 The last step is the prediction. One regressor is one `score`; one that predicts what is left after
 a known scale is `score`, `feature`, `add`; the published cascade is `score` (bin classifier),
 `argmax`, `select` (experts); a stage that corrects another is `score`, `score` with the first among
-its inputs, `add`; a network corrected by what resembles the job is `network`, features, `add`,
-`blend`.
+its inputs, `add`; networks corrected by what resembles the job are `network`s, `mean`, features,
+`add`, `blend`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -76,32 +77,34 @@ class Model:
         return cls(classifier.n_inputs, steps, {"classifier": classifier, **experts})
 
     @classmethod
-    def of_network(
+    def of_networks(
         cls,
-        network: Network,
+        networks: Sequence[Network],
         n_features: int,
         scale: int | None,
         known: Sequence[int] = (),
         most: float = 0.0,
     ) -> "Model":
-        """A network of what is left after a column of the matrix.
+        """The mean of networks of what is left after a column of the matrix.
 
         `known` are the columns of what resembles the job, in the order of `references.COLUMNS`;
         none where nothing is recalled. `most` is how far a family's own level moves a prediction.
         """
+        named = {f"network-{at}": network for at, network in enumerate(networks)}
         steps: list[Mapping[str, Any]] = [
-            {"name": "network", "op": "network", "network": "network"}
+            {"name": name, "op": "network", "network": name} for name in named
         ]
+        steps.append({"name": "networks", "op": "mean", "of": list(named)})
         columns = dict(zip(("rest", "level", "own"), known, strict=False))
         if scale is not None:
             columns["scale"] = scale
         steps += [{"name": name, "op": "feature", "column": at} for name, at in columns.items()]
         after = ["scale"] if scale is not None else []
         if not known:
-            steps.append({"name": "prediction", "op": "add", "of": ["network", *after]})
+            steps.append({"name": "prediction", "op": "add", "of": ["networks", *after]})
         else:
             steps += [
-                {"name": "corrected", "op": "add", "of": ["network", "rest", *after]},
+                {"name": "corrected", "op": "add", "of": ["networks", "rest", *after]},
                 {"name": "own level", "op": "add", "of": ["level", *after]},
                 {
                     "name": "prediction",
@@ -111,7 +114,7 @@ class Model:
                     "most": most,
                 },
             ]
-        return cls(n_features, steps, {}, {"network": network})
+        return cls(n_features, steps, {}, named)
 
     def predict(self, matrix: Floats) -> Floats:
         """(n,) the prediction of each row of an (n, n_features) matrix."""
@@ -171,6 +174,10 @@ def _add(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats])
     for name in step["of"][1:]:
         total = total + done[name]
     return total
+
+
+def _mean(model: Model, step: Mapping[str, Any], matrix: Floats, done: dict[str, Floats]) -> Floats:
+    return _add(model, step, matrix, done) / len(step["of"])
 
 
 def _network(model: Model, step: Mapping[str, Any], matrix: Floats, _: dict[str, Floats]) -> Floats:
@@ -244,6 +251,7 @@ _RUN: Mapping[str, Callable[..., Floats]] = {
     "select": _select,
     "feature": _feature,
     "add": _add,
+    "mean": _mean,
     "network": _network,
     "blend": _blend,
 }
@@ -253,6 +261,7 @@ _WIDTH: Mapping[str, Callable[..., int]] = {
     "select": _select_width,
     "feature": _feature_width,
     "add": _add_width,
+    "mean": _add_width,
     "network": _network_width,
     "blend": _blend_width,
 }

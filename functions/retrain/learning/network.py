@@ -47,11 +47,11 @@ class Rows:
     values: Floats
     scale_column: int | None
 
-    def memory(self, network: Network, kept: NDArray[Any], recall: Recall) -> Memory:
-        """What a network left of some of the rows."""
-        level = self.values[kept] - self.scale[kept]
-        attempts = self.source.attempts.take(kept)
-        rest = level - network.score(self.matrix[kept])[:, 0]
+    def memory(self, said: Floats, recall: Recall) -> Memory:
+        """What networks left of the rows, of which they said (n,)."""
+        level = self.values - self.scale
+        attempts = self.source.attempts
+        rest = level - said
         parts = (attempts.jobs, attempts.completed_at, rest, level, self.source.catalogue)
         scale = None if self.scale_column is None else self.schema.names[self.scale_column]
         return remembered(*parts, recall, scale)
@@ -59,7 +59,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class ResidualNetwork:
-    """A network of blocks over all columns but history, and the rest of what resembles a job.
+    """Networks of blocks over all columns but history, and the rest of what resembles a job.
 
     Families have vectors while it learns, hidden from most rows, and none when it is asked:
     what is a family's own is then not mistaken for what its columns say, and comes from what the
@@ -68,6 +68,8 @@ class ResidualNetwork:
 
     Attributes
     ----------
+    members : int
+        Networks that differ in where they start and in what is hidden when; their mean answers.
     epochs, least_steps, most_steps : float, int, int
         How often each row is learned from, within these steps.
     hide_family, hide_hardware, hide_model_type, hide_other : float
@@ -78,6 +80,7 @@ class ResidualNetwork:
     """
 
     name: str = "network"
+    members: int = 3
     width: int = 128
     blocks: int = 3
     vector: int = 12
@@ -105,29 +108,35 @@ class ResidualNetwork:
         recalls = "history" not in rows.source.without
         back = held_back(rows.source.attempts.completed_at) & recalls
         with workers(len(training), processes) as pool, stages("fit"):
-            calls = [(fit_network, self, rows, np.ones(len(training), bool), seed)]
+            every = np.ones(len(training), bool)
+            calls = [(fit_network, self, rows, every, seed, at) for at in range(self.members)]
             if back.any():
                 calls.append((fit_network, self, rows, ~back, seed))
-            (network, loss), *earlier = pool.run(calls)
+            fits = pool.run(calls)
             peak = pool.peak_mb
-        notes: dict[str, Any] = {"loss": loss, "parameters": len(network.to_array())}
+        networks, losses = zip(*fits[: self.members], strict=True)
+        notes: dict[str, Any] = {
+            "loss": float(np.mean(losses)),
+            "parameters": sum(len(network.to_array()) for network in networks),
+        }
         schema, memory, intervals = rows.schema, None, None
         if recalls:
             recall = Recall()
-            if earlier:
+            if back.any():
                 with stages("recall"):
-                    back_then = HeldBack.of(rows, earlier[0][0], back)
+                    back_then = HeldBack.of(rows, fits[-1][0], back)
                     recall, told = back_then.recall()
                     intervals = back_then.intervals(recall)
                 notes |= told
-            memory = rows.memory(network, np.arange(len(training)), recall)
+            said = np.mean([network.score(rows.matrix)[:, 0] for network in networks], axis=0)
+            memory = rows.memory(said, recall)
             schema = schema.with_numbers(COLUMNS)
             known = [schema.names.index(name) for name in COLUMNS]
             count = len(schema.columns)
-            model = Model.of_network(network, count, rows.scale_column, known, recall.most)
+            model = Model.of_networks(networks, count, rows.scale_column, known, recall.most)
             notes["recalled"] = recall.to_json()
         else:
-            model = Model.of_network(network, len(schema.columns), rows.scale_column)
+            model = Model.of_networks(networks, len(schema.columns), rows.scale_column)
         notes |= {"processes": pool.count, "seconds": stages.seconds}
         return Fitted(model, notes, peak, schema, memory, intervals)
 
@@ -180,7 +189,7 @@ def rows_of(training: TrainingSet) -> Rows:
 
 
 def fit_network(
-    estimator: ResidualNetwork, rows: Rows, kept: NDArray[np.bool_], seed: int
+    estimator: ResidualNetwork, rows: Rows, kept: NDArray[np.bool_], seed: int, member: int = 0
 ) -> tuple[Network, float]:
     """A network of some of the rows, without the families' vectors, and its loss."""
     shape = estimator.shape(rows)
@@ -189,7 +198,7 @@ def fit_network(
     _, families = np.unique(hashes, return_inverse=True)
     matrix = np.column_stack([rows.matrix, families])[kept]
     values = (rows.values - rows.scale)[kept]
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng([seed, member])
     known = initial(shape, float(np.median(values)), random)
     known.update(_scales(matrix[:, list(shape.numbers)], rows.schema))
     learning = Network(shape, known)
@@ -277,12 +286,13 @@ class HeldBack:
     @classmethod
     def of(cls, rows: Rows, network: Network, back: NDArray[np.bool_]) -> "HeldBack":
         """The rows held back, or a sample of them; the memory is of all, each by its own time."""
-        memory = rows.memory(network, np.arange(len(back)), Recall())
+        said = network.score(rows.matrix)[:, 0]
+        memory = rows.memory(said, Recall())
         kept = sampled(np.flatnonzero(back))
         jobs = rows.source.attempts.jobs.take(kept)
         asked = asked_of(jobs, family_hashes(jobs.family), rows.source.catalogue, memory.hardware)
-        said = network.score(rows.matrix[kept])[:, 0] + rows.scale[kept]
         before = cutoffs(jobs.launched_at)
+        said = said[kept] + rows.scale[kept]
         return cls(memory, asked, before, said, rows.scale[kept], rows.values[kept])
 
     def recall(self) -> tuple[Recall, dict[str, Any]]:

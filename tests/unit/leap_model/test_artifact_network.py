@@ -43,12 +43,12 @@ REFERENCES = References(
 )
 ARTIFACT = replace(
     tiny_artifact(),
-    model=Model.of_network(network_of(SHAPE), 7, 1, (4, 5, 6), PLAIN.most).checked(),
+    model=Model.of_networks([network_of(SHAPE)], 7, 1, (4, 5, 6), PLAIN.most).checked(),
     schema=SCHEMA,
     references=REFERENCES,
 )
 PACKED = pack(ARTIFACT)
-NETWORK = "networks/network.npy"
+NETWORK = "networks/network-0.npy"
 CELLS = [
     f"references/{by}/{name}.npy" for by in ("families", "model_types") for name in Cells.__slots__
 ]
@@ -123,7 +123,7 @@ def test_other_content_has_another_name(change_of: str) -> None:
             ARTIFACT, references=replace(REFERENCES, recall=replace(PLAIN, shrink=2.0))
         ),
         "network": replace(
-            ARTIFACT, model=Model.of_network(network_of(SHAPE, 1), 7, 1, (4, 5, 6), PLAIN.most)
+            ARTIFACT, model=Model.of_networks([network_of(SHAPE, 1)], 7, 1, (4, 5, 6), PLAIN.most)
         ),
     }
     assert pack(others[change_of]).version != PACKED.version
@@ -138,7 +138,7 @@ def test_references_without_a_cell_survive(store: LocalStore) -> None:
 
 
 def test_a_network_alone_needs_no_references(store: LocalStore) -> None:
-    model = Model.of_network(network_of(SHAPE), 4, 1).checked()
+    model = Model.of_networks([network_of(SHAPE)], 4, 1).checked()
     schema = Schema(SCHEMA.columns[:4], ())
     alone = replace(ARTIFACT, model=model, schema=schema, references=None)
     packed = pack(alone)
@@ -276,7 +276,9 @@ RESEALED: dict[str, Alter] = {
     "a category beyond the matrix": networked(categories=[[2, 2], [7, 3]]),
     "a step of no network": stepped(0, network="other"),
     "a step of no operation": stepped(0, op="networks"),
-    "a step of no column": stepped(1, column=7),
+    "a step of no column": stepped(2, column=7),
+    "a mean of nothing": stepped(1, of=[]),
+    "a mean of what is not there": stepped(1, of=["network-1"]),
     "a blend of one": stepped(-1 % len(STEPS), of=["corrected"]),
     "a blend of three": stepped(-1 % len(STEPS), of=["corrected", "own level", "rest"]),
     "a blend by nothing": stepped(-1 % len(STEPS), by="other"),

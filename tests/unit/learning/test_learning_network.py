@@ -57,7 +57,7 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def network_in(fitted: Fitted) -> Network:
-    return fitted.model.networks["network"]
+    return fitted.model.networks["network-0"]
 
 
 def bits(fitted: Fitted) -> tuple[bytes, ...]:
@@ -75,12 +75,22 @@ def bits(fitted: Fitted) -> tuple[bytes, ...]:
 
 
 def predicted(fitted: Fitted, training: TrainingSet) -> Floats:
-    """(n,) what the network says of attempts without what resembles them."""
+    """(n,) what the networks say of attempts without what resembles them."""
     rows = rows_of(training)
-    return network_in(fitted).score(rows.matrix)[:, 0] + rows.scale
+    said = [network.score(rows.matrix)[:, 0] for network in fitted.model.networks.values()]
+    return np.mean(said, axis=0) + rows.scale
 
 
 # What it learns from.
+
+
+def test_members_differ_and_their_mean_answers(fitted: Fitted, training: TrainingSet) -> None:
+    first, second = fitted.model.networks.values()
+    matrix = rows_of(training).matrix
+    assert np.abs(first.score(matrix) - second.score(matrix)).max() > 0.01
+    assert fitted.schema is not None
+    whole = np.column_stack([matrix, np.zeros((len(matrix), len(COLUMNS)))])
+    assert np.allclose(fitted.model.predict(whole), predicted(fitted, training), atol=1e-6)
 
 
 def test_history_is_no_column_and_what_resembles_a_job_comes_last(fitted: Fitted) -> None:
@@ -113,7 +123,10 @@ def test_without_history_nothing_is_recalled(store: LocalStore) -> None:
     assert "recalled" not in fitted.notes
     assert fitted.schema is not None
     assert not any(name.startswith(("known.", "history.")) for name in fitted.schema.names)
-    assert [step["op"] for step in fitted.model.steps] == ["network", "feature", "add"]
+    assert [step["op"] for step in fitted.model.steps] == [
+        *["network"] * 2,
+        *("mean", "feature", "add"),
+    ]
     fitted.model.checked()
 
 
@@ -190,16 +203,16 @@ def test_what_is_measured_on_was_not_learned_from(
 ) -> None:
     kept = []
 
-    def watched(estimator: Any, rows: Any, of: Any, seed: int) -> Any:
+    def watched(estimator: Any, rows: Any, of: Any, *seeds: int) -> Any:
         kept.append(of)
-        return fit_network(estimator, rows, of, seed)
+        return fit_network(estimator, rows, of, *seeds)
 
     monkeypatch.setattr(module, "fit_network", watched)
     NET.fit(training, seed=0, processes=1)
-    whole, earlier = kept
+    *whole, earlier = kept
     assert training.source is not None
     days = training.source.attempts.completed_at // DAY_US
-    assert whole.all()
+    assert [rows.all() for rows in whole] == [True, True]
     assert earlier.tolist() == (days < days.max() - 1).tolist()
 
 

@@ -88,7 +88,7 @@ def test_the_correction_is_what_the_model_does() -> None:
     matrix = np.column_stack([rows_of(100), draw.normal(0, 2, (100, 4))])
     matrix[:, 10] = draw.uniform(0, 1, 100)
     network = network_of()
-    model = Model.of_network(network, 11, 7, (8, 9, 10), 0.7).checked()
+    model = Model.of_networks([network], 11, 7, (8, 9, 10), 0.7).checked()
     known = Known(matrix[:, 8], matrix[:, 9], matrix[:, 10], np.zeros(100, np.int8))
     said = network.score(matrix)[:, 0] + matrix[:, 7]
     expected = corrected(said, matrix[:, 7], known, 0.7)

@@ -189,7 +189,7 @@ def test_what_the_evaluation_day_measured_changes_no_prediction_of_it(
     assert other.predicted[0].tobytes() == whole.predicted[0].tobytes()
     mine, theirs = whole.files(), other.files()
     changed = {name for name in mine if mine[name] != theirs[name]}
-    learned = {"networks/network.npy", "model.json", "schema.json", "training.json"}
+    learned = {"networks/network-0.npy", "model.json", "schema.json", "training.json"}
     assert learned <= mine.keys()
     assert not learned & changed
     assert "references/families/rest.npy" in changed
