@@ -1,6 +1,6 @@
 """One nightly run: window → train → evaluate → publish → point."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import date, timedelta
 from importlib.metadata import version as installed
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 
 from functions.retrain.ceiling import noise_of
 from functions.retrain.contenders import Incumbent
+from functions.retrain.coverage import coverage
 from functions.retrain.dataset import Attempts, Records, read_records
 from functions.retrain.description import describe
 from functions.retrain.earlier import earlier_nights, report_of, this_night
@@ -35,6 +36,7 @@ from leap_model.pointer import read_pointer
 from leap_model.reading import partition_days
 from leap_model.store import Store
 from leap_model.stored_catalogue import stored_catalogue
+from leap_model.targets import Target
 from leap_model.times import start_of
 
 
@@ -85,9 +87,11 @@ def retrain(
         outcomes = records.outcomes_before(start_of(as_of))
     complete(records.per_day(), day, settings.least_complete)
     usable = enough(attempts.usable(), window, settings)
-    with stages("try"):
-        incumbent = Incumbent.of(_report(store, stage, settings))
-        settings, trial = trial_of(usable, outcomes, catalogue, settings, incumbent)
+    trial = None
+    if settings.challengers:
+        with stages("try"):
+            incumbent = _incumbent(store, stage, target)
+            settings, trial = trial_of(usable, outcomes, catalogue, settings, incumbent)
     with stages("train"):
         trained = train(usable, outcomes, catalogue, settings)
     with stages("evaluate"):
@@ -95,6 +99,7 @@ def retrain(
         noise = noise_of(usable)
         judged = judge(trained, held_out, outcomes, catalogue, latest=start_of(day))
         evaluation = shown | evaluate(held_out, judged.predicted, judged.cold, noise)
+        held = _coverage(trained, judged, settings)
     with stages("score live"):
         current, _ = read_pointer(store, stage, target.name)
         live = score_live(store, current, target, day, held_out, outcomes, noise)
@@ -117,6 +122,7 @@ def retrain(
         "window": window.to_json(),
         "rows": trained.rows,
         "evaluation": evaluation,
+        "intervals": held,
         "published": True,
         "pointed": reason is None,
         "reason": reason,
@@ -146,16 +152,23 @@ def judge(
     """The model's predictions of attempts with usable measurements, with history up to `latest`."""
     history = history_at_launch(attempts.jobs, outcomes, latest)
     before = visible_before(attempts.jobs, latest)
-    predicted = trained.predict(attempts.jobs, history, catalogue, before)
-    return Judged(attempts, history, predicted, before)
+    known = trained.known(attempts.jobs, catalogue, before)
+    predicted = trained.predict_known(attempts.jobs, history, catalogue, known)
+    return Judged(attempts, history, predicted, before, known)
 
 
-def _report(store: Store, stage: str, settings: Settings) -> Mapping[str, Any]:
-    """What the version in service tells of itself; read only where there are challengers."""
-    if not settings.challengers:
-        return {}
-    current, _ = read_pointer(store, stage, settings.target.name)
-    return report_of(store, settings.target.name, current)
+def _coverage(trained: Trained, judged: Judged, settings: Settings) -> dict[str, Any] | None:
+    """How many attempts lay within the intervals that a ranking would have told of them."""
+    rows = trained.hardware_rows
+    types = {name for name, count in rows.items() if count >= settings.min_hardware_rows}
+    parts = (judged.predicted, judged.groups(types), judged.attempts.measured)
+    return coverage(trained.fitted.intervals, *parts)
+
+
+def _incumbent(store: Store, stage: str, target: Target) -> Incumbent:
+    """What the version in service tells of itself."""
+    current, _ = read_pointer(store, stage, target.name)
+    return Incumbent.of(report_of(store, target.name, current))
 
 
 def _read(

@@ -44,7 +44,12 @@ class Trained:
 
     def predict(self, jobs: Jobs, history: History, catalogue: Catalogue, before: Ints) -> Floats:
         """(n,) the target of n jobs, in its own unit, as (n,) moments before know them."""
-        known = self.known(jobs, catalogue, before)
+        return self.predict_known(jobs, history, catalogue, self.known(jobs, catalogue, before))
+
+    def predict_known(
+        self, jobs: Jobs, history: History, catalogue: Catalogue, known: Known | None
+    ) -> Floats:
+        """The same with what resembles the jobs given."""
         parts = (self.target, self.fitted.model, self.schema)
         return predict(*parts, jobs, history, catalogue, known=known)
 

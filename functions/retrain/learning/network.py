@@ -109,9 +109,8 @@ class ResidualNetwork:
         back = held_back(rows.source.attempts.completed_at) & recalls
         with workers(len(training), processes) as pool, stages("fit"):
             every = np.ones(len(training), bool)
-            calls = [(fit_network, self, rows, every, seed, at) for at in range(self.members)]
-            if back.any():
-                calls.append((fit_network, self, rows, ~back, seed))
+            asked = [(every, at) for at in range(self.members)] + [(~back, 0)] * bool(back.any())
+            calls = [(fit_network, self, rows, kept, seed, member) for kept, member in asked]
             fits = pool.run(calls)
             peak = pool.peak_mb
         networks, losses = zip(*fits[: self.members], strict=True)
