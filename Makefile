@@ -57,7 +57,7 @@ destroy: setup node_modules/.ready ## take STAGE down; but for prod, what it sto
 	npx --no-install cdk destroy -c stage=$(STAGE) $(CDK)
 
 test: lint ## lint, then every test, on every core
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadfile
 
 e2e: setup .venv-aws/.ready node_modules/.ready ## deploy to an AWS on this machine, and test that
 	$(BIN)/pytest -m e2e

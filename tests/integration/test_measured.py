@@ -30,11 +30,18 @@ def imported(measured: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     return store, document("import", measured / "training.jsonl.gz", *options)
 
 
-@pytest.fixture(scope="module")
-def metrics(imported: tuple[Path, Any]) -> Any:
+ESTIMATORS = {
+    "network": ("--estimator", "network", "--set", "members=1"),
+    "single": ("--estimator", "single"),
+}
+"""A network alone: three take as many minutes."""
+
+
+@pytest.fixture(scope="module", params=ESTIMATORS)
+def metrics(imported: tuple[Path, Any], request: pytest.FixtureRequest) -> Any:
     """What a retrain on everything before the newest round said."""
-    store, _ = imported
-    return document("retrain", "--store", store, "--as-of", AS_OF, "--window-days", 2200)
+    options = ("--as-of", AS_OF, "--window-days", 2200, "--force", *ESTIMATORS[request.param])
+    return document("retrain", "--store", imported[0], *options)
 
 
 def _runs(measured: Path) -> Iterator[dict[str, Any]]:
