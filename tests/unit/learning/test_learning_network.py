@@ -78,7 +78,8 @@ def predicted(fitted: Fitted, training: TrainingSet) -> Floats:
     """(n,) what the networks say of attempts without what resembles them."""
     rows = rows_of(training)
     said = [network.score(rows.matrix)[:, 0] for network in fitted.model.networks.values()]
-    return np.mean(said, axis=0) + rows.scale
+    mean: Floats = np.mean(said, axis=0)
+    return mean + rows.scale
 
 
 # What it learns from.
