@@ -40,8 +40,8 @@ def _moved(estimator: ResidualNetwork, training: TrainingSet) -> Floats:
     other = rows.matrix.copy()
     other[:, columns] = np.roll(rows.matrix[:, columns], 1, axis=0)
     changed = np.any(other[:, columns] != rows.matrix[:, columns], axis=1)
-    moved: Floats = np.abs(network.score(other) - network.score(rows.matrix))
-    return moved[changed, 0]
+    moved: Floats = np.abs(network.score(other) - network.score(rows.matrix))[changed, 0]
+    return moved
 
 
 def test_a_job_described_as_on_another_type_is_predicted_nearly_the_same(
