@@ -8,12 +8,16 @@ from tempfile import TemporaryDirectory
 
 from cli.readers import read_records
 from cli.simulation import Summary, simulate
+from functions.retrain.learning.presets import ESTIMATORS
+from functions.retrain.settings import Settings
 from leap_model.intake import Counts, take_in
 from leap_model.store import LocalStore
 from leap_model.stored_catalogue import keep_catalogue
 from leap_model.times import start_of
 
 START = date(2026, 1, 1)
+FOREST = Settings(estimator=ESTIMATORS["single"], window_days=13)
+"""Of benches that measure how a forest serves, whatever the default estimator is."""
 
 
 @contextmanager

@@ -9,11 +9,10 @@ from datetime import timedelta
 from typing import Any
 
 from bench.cascades import SIZES, Size, estimators
-from bench.fleets import START, simulated
+from bench.fleets import FOREST, START, simulated
 from cli.example import newest_attempt, request_of
 from functions.retrain.learning.export import export_forest
 from functions.retrain.nightly import retrain
-from functions.retrain.settings import Settings
 from leap_model.artifact import load, pack, publish
 from leap_model.model import Model
 from leap_model.pointer import Pointer, read_pointer, write_pointer
@@ -27,7 +26,7 @@ COLUMNS = ("cascade", "artifact MB", "first load ms", "warm load ms", "resident 
 def run() -> list[tuple[object, ...]]:
     """Each in a process of its own, that loads it and ranks 20 candidates again and again."""
     with simulated(14, 1_000) as (fleet, store):
-        retrain(store, "local", START + timedelta(days=14), Settings(window_days=13))
+        retrain(store, "local", START + timedelta(days=14), FOREST)
         request = request_of(newest_attempt(fleet.files[-1]), fleet.catalogue)
         request["candidates"] = request["candidates"][:20]
         return [_row(size, store, request) for size in SIZES]

@@ -1,4 +1,4 @@
-"""Nightly run: 20 simulated days of 5,000 attempts, default estimator."""
+"""Nightly run: 20 simulated days of 5,000 attempts, the default estimator and no challenger."""
 
 from datetime import timedelta
 

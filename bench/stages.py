@@ -11,12 +11,11 @@ from typing import Any, Final
 
 import boto3
 
-from bench.fleets import START, simulated
+from bench.fleets import FOREST, START, simulated
 from cli.example import newest_attempt, request_of
 from cli.local_aws.environment import aws_variables, talking_to
 from cli.local_aws.server import local_aws
 from functions.retrain.nightly import retrain
-from functions.retrain.settings import Settings
 from infra.bundle import Bundle, build
 from infra.machine import this_machine
 from leap_model.parameters import Parameters, pointer_parameter
@@ -57,7 +56,7 @@ def deployed() -> Iterator[Stage]:
         simulated(14, 1_000) as (fleet, store),
     ):
         folder = Path(name)
-        retrain(store, "local", START + timedelta(days=14), Settings(window_days=13))
+        retrain(store, "local", START + timedelta(days=14), FOREST)
         request = request_of(newest_attempt(fleet.files[-1]), fleet.catalogue)
         request["candidates"] = request["candidates"][:20]
         bundle = folder / "bundle"
