@@ -46,9 +46,10 @@ def request_of(attempt: Mapping[str, Any], catalogue: Path) -> dict[str, Any]:
 
 
 def told(metrics: Mapping[str, Any]) -> str:
-    """What a nightly run learned, in a line."""
+    """What a nightly run learned, and why it chose this estimator where it tried several."""
     evaluation = metrics["evaluation"]
-    return (
+    why = "" if metrics["trial"] is None else f"   {metrics['trial']['why']}\n"
+    return why + (
         f"   {metrics['estimator']} trained on {metrics['rows']:,} attempts; "
         f"of the {evaluation['attempts']:,} of the day after, "
         f"predicted within 20 %: {percent(evaluation['w20'])}"

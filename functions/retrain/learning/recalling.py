@@ -53,6 +53,8 @@ def choose(
 ) -> tuple[Recall, float, float]:
     """The constants that predict n held-back attempts best, and the mean error without and with.
 
+    Where all of them make it worse, nothing is recalled: their `most` is 0.
+
     Parameters
     ----------
     memory : Memory
@@ -84,6 +86,9 @@ def choose(
                     best, least = other, found
         if least == before_round:
             break
+    if alone < least:
+        # No correction exceeds nothing.
+        return replace(best, most=0.0), alone, alone
     return best, alone, least
 
 

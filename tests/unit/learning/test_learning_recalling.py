@@ -164,7 +164,18 @@ def test_what_is_chosen_is_never_worse_than_what_it_began_with(apart: float, noi
     assert with_it == pytest.approx(known.error(recall), abs=1e-12)
     errors = np.minimum(np.abs(known.values - known.said), 0.5)
     assert alone == pytest.approx(float(np.mean(errors)), abs=1e-12)
-    assert recall.most == known.start.most
+    assert recall.most in (known.start.most, 0.0)
+    assert with_it <= alone
+
+
+def test_nothing_is_recalled_where_that_misleads() -> None:
+    """Attempts are all faster than the network says, where those before them were slower."""
+    known = fleet(0.4, 0.01)
+    slower = replace(known.memory, rest=np.full(len(known.memory.rest), -0.2))
+    misled = replace(known, memory=slower, values=known.said + 0.2)
+    recall, alone, with_it = misled.chosen()
+    assert (recall.most, with_it) == (0.0, alone)
+    assert misled.error(recall) == pytest.approx(alone)
 
 
 def test_where_families_differ_and_noise_is_small_the_past_is_believed() -> None:
