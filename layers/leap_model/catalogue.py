@@ -7,8 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from leap_model import fields, limits
 from leap_model.cells import value_of_cell
+from leap_model.columns import Floats
 from leap_model.errors import CatalogueError, FieldError
 
 SPECIFICATIONS = (
@@ -88,6 +92,13 @@ class Catalogue:
                 self._by_name[name] = entry
         named = {name for entry in self.types for name in entry.specifications}
         self.specifications = tuple(sorted(named))
+        self._columns = {name: at for at, name in enumerate(self.specifications)}
+        self._places = {entry.hardware_type: at for at, entry in enumerate(self.types)}
+        # Once a catalogue, not once a request; the last row is of no type.
+        self._values = np.full((len(self.types) + 1, len(self.specifications)), np.nan)
+        for row, entry in zip(self._values, self.types, strict=False):
+            for name, value in entry.specifications.items():
+                row[self._columns[name]] = value
 
     def __len__(self) -> int:
         return len(self.types)
@@ -95,6 +106,20 @@ class Catalogue:
     def find(self, name: str) -> HardwareType | None:
         """The type of that name or alias: exact after trimming and case folding."""
         return self._by_name.get(fold(name))
+
+    def places(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """(names,) where the type of each name or alias is among the types; −1 where none is."""
+        found = map(self.find, names)
+        places = [-1 if entry is None else self._places[entry.hardware_type] for entry in found]
+        return np.array(places, np.int64)
+
+    def values(self, specification: str, places: NDArray[np.int64]) -> Floats:
+        """(n,) a specification of the types at (n,) places, NaN where unknown or of no type."""
+        column = self._columns.get(specification)
+        if column is None:
+            return np.full(len(places), np.nan)
+        known: Floats = self._values[places, column]
+        return known
 
     def to_json(self) -> dict[str, Any]:
         """The form that `parse_catalogue` reads back."""

@@ -71,7 +71,19 @@ class Objects:
 
     @classmethod
     def of(cls, objects: Sequence[Mapping[str, Any] | None]) -> Self:
-        """Turn distinct objects into columns; the one place that walks them one by one."""
+        """Turn objects into columns; the one place that walks them one by one.
+
+        An object that is there several times, as itself and not as an equal one, is walked once.
+        """
+        first: dict[int, int] = {}
+        places = [first.setdefault(id(entries), len(first)) for entries in objects]
+        if len(first) == len(objects):
+            return cls._of(objects)
+        distinct = dict(zip(places, objects, strict=True))
+        return cls._of(list(distinct.values())).take(np.array(places, np.int64))
+
+    @classmethod
+    def _of(cls, objects: Sequence[Mapping[str, Any] | None]) -> Self:
         found: dict[str, tuple[list[int], list[float], list[int], list[str]]] = {}
         for row, entries in enumerate(objects):
             for name, value in (entries or {}).items():
@@ -87,9 +99,9 @@ class Objects:
         rows = len(objects)
         return cls(rows, {name: _open(rows, *lists) for name, lists in sorted(found.items())})
 
-    def take(self, rows: NDArray[Any]) -> "Objects":
+    def take(self, rows: NDArray[Any]) -> Self:
         """The column at some rows."""
-        return Objects(
+        return type(self)(
             len(rows),
             {
                 name: Open(column.numbers[rows], column.labels.take(rows))

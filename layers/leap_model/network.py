@@ -164,14 +164,11 @@ class Network:
 
     def places(self, matrix: Floats) -> NDArray[np.int64]:
         """(n, categories) the row of `vectors` of each code, a column's first where it has none."""
-        places = np.empty((len(matrix), len(self.shape.categories)), np.int64)
-        start = 0
-        for at, (column, codes) in enumerate(self.shape.categories):
-            code = matrix[:, column]
-            known = (code >= 0) & (code < codes)
-            places[:, at] = start + np.where(known, code + 1, 0).astype(np.int64)
-            start += codes + 1
-        return places
+        columns, codes = np.array(self.shape.categories, np.int64).reshape(-1, 2).T
+        code = matrix[:, columns]
+        known = (code >= 0) & (code < codes)
+        starts = np.cumsum(codes + 1) - (codes + 1)
+        return starts + np.where(known, code + 1, 0).astype(np.int64)
 
     def to_array(self) -> Singles:
         """Every parameter in the order of the layout, end to end."""
@@ -204,9 +201,16 @@ class Network:
 
 
 def _normal(hidden: Singles) -> Singles:
-    centered: Any = hidden - hidden.mean(axis=1, keepdims=True)
-    variance = np.mean(centered * centered, axis=1, keepdims=True)
+    centered: Any = hidden - _mean(hidden)
+    variance = _mean(centered * centered)
     result: Singles = centered / np.sqrt(variance + _EPSILON)
+    return result
+
+
+def _mean(values: Singles) -> Singles:
+    """(n, 1) of each row: what numpy's mean does, in half its time on a few rows."""
+    total: Any = np.add.reduce(values, axis=1, keepdims=True)
+    result: Singles = total / np.float32(values.shape[1])
     return result
 
 

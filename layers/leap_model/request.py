@@ -144,7 +144,8 @@ def _candidate(
         num_trainers=trainers,
         batch_size=batch_size,
         accelerators_per_host=per_host,
-        config={**job.config, **config},
+        # The same object for all that say nothing of their own: it is read once for all of them.
+        config={**job.config, **config} if config else job.config,
         allocation=allocation,
     )
 

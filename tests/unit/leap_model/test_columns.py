@@ -128,3 +128,16 @@ def test_jobs_at_some_rows() -> None:
     np.testing.assert_array_equal(taken.accelerators_per_host, [2, np.nan])
     np.testing.assert_array_equal(taken.config.number("x"), [np.nan, 1])
     np.testing.assert_array_equal(taken.architecture.number("gmacs"), [4, np.nan])
+
+
+def test_an_object_that_several_rows_share_gives_what_equal_ones_do() -> None:
+    shared: dict[str, Any] = {"a": 1, "b": "x"}
+    rows: list[dict[str, Any] | None] = [shared, None, {"b": "y"}, shared, None, shared]
+    alone = [None if row is None else dict(row) for row in rows]
+    for taken, expected in zip(
+        Objects.of(rows).by_name.items(), Objects.of(alone).by_name.items(), strict=True
+    ):
+        assert taken[0] == expected[0]
+        np.testing.assert_array_equal(taken[1].numbers, expected[1].numbers)
+        assert texts_of(taken[1].labels) == texts_of(expected[1].labels)
+    assert Objects.of(rows).rows == len(rows)
