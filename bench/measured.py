@@ -7,6 +7,7 @@ from bench.laboratory.measured_data import stored
 from bench.laboratory.measured_splits import HORIZON_DAYS, SPLIT, WINDOW_DAYS
 from cli.console import percent
 from functions.retrain.backtest import MODEL, Plan, backtest
+from functions.retrain.learning.presets import ESTIMATORS
 from functions.retrain.settings import Settings
 
 COLUMNS = (
@@ -15,7 +16,7 @@ COLUMNS = (
 )
 DATA = Path(__file__).parents[2] / "shared" / "data"
 COMPARED = (
-    *("plain", "cascade", "without-history"),
+    *("network", "plain", "cascade", "without-history"),
     *("family-median", "family-median-else-model", "lookup-table"),
 )
 
@@ -26,7 +27,8 @@ def run() -> list[tuple[object, ...]]:
         return []
     with stored(DATA, "training") as (store, _):
         plan = Plan(1, SPLIT, horizon_days=HORIZON_DAYS, compare=COMPARED)
-        result = backtest(store, Settings(window_days=WINDOW_DAYS), plan)
+        settings = Settings(estimator=ESTIMATORS["single"], window_days=WINDOW_DAYS)
+        result = backtest(store, settings, plan)
     own = result["estimator"]
     everyone = {own: result} | result["comparators"]
     rows = [_row(name, entry["nights"][0]) for name, entry in everyone.items()]
