@@ -132,8 +132,7 @@ def _candidate(
     trainers = value("num_trainers", job.num_trainers)
     trainers = fields.integer(trainers, "num_trainers", 1, limits.MOST_TRAINERS)
     batch_size = fields.number(value("batch_size", job.batch_size), "batch_size", above=0)
-    config, _ = fields.scalars(value("config", {}), "config")
-    allocation, _ = fields.scalars(value("allocation", {}), "allocation")
+    config, allocation = (_own(own, name) for name in ("config", "allocation"))
     cost, fault = _cost(own, hardware, per_host)
     if cost is None:
         return Excluded(chosen_id, hardware.hardware_type, "no_cost", fault)
@@ -148,6 +147,12 @@ def _candidate(
         config={**job.config, **config} if config else job.config,
         allocation=allocation,
     )
+
+
+def _own(own: Mapping[str, Any], field: str) -> dict[str, fields.Scalar]:
+    """An open object of the candidate's own, empty where it says nothing."""
+    given = own.get(field)
+    return {} if given is None else fields.scalars(given, field)[0]
 
 
 def _cost(
