@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from functions.retrain.evaluation import share
 from leap_model.columns import Floats, Ints
 from leap_model.intervals import GROUPS, Intervals
 
@@ -36,10 +37,9 @@ def coverage(
     decade = np.floor(np.log10(np.maximum(predicted, np.finfo(np.float64).tiny))).astype(np.int64)
 
     def told(rows: NDArray[np.bool_]) -> dict[str, Any]:
-        some = bool(rows.any())
         return {
             "attempts": int(rows.sum()),
-            "within": float(np.mean(within[rows])) if some else None,
+            "within": share(within[rows]),
             "width": _width(low[rows], high[rows]),
         }
 

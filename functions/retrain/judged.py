@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from functions.retrain.dataset import Attempts
 from leap_model.columns import Floats, Ints
 from leap_model.history import History
-from leap_model.intervals import COLD, EXTRAPOLATED, OWN_ELSEWHERE
-from leap_model.references import Known
+from leap_model.intervals import EXTRAPOLATED
+from leap_model.references import Known, what_is_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,7 @@ class Judged:
     def groups(self, trained_types: Collection[str]) -> Ints:
         """(n,) what was known of each attempt, a place in `intervals.GROUPS`, as a ranking has it:
         the types that are not `trained_types` are extrapolated to."""
-        what = np.where(self.cold, COLD, OWN_ELSEWHERE)
-        if self.known is not None:
-            what = self.known.what.astype(np.int64)
+        what = what_is_known(self.history.runs, self.known)
         hardware = self.attempts.jobs.hardware_type
         trained = np.array([name in trained_types for name in hardware.values], np.bool_)
         return np.where(trained[hardware.codes], what, EXTRAPOLATED)

@@ -86,10 +86,8 @@ def trial_of(
     Returns
     -------
     Settings, Trial or None
-        None where there are no challengers, or too few days to tell.
+        None where there are too few days to tell.
     """
-    if not settings.challengers:
-        return settings, None
     held = _held_out(usable, settings)
     if held is None:
         return settings, None

@@ -12,10 +12,10 @@ from leap_model.answer import ALL_EXCLUDED, MISSING_FEATURE, answer
 from leap_model.artifact import Artifact
 from leap_model.columns import Floats, Jobs, Labels, Objects
 from leap_model.history import Hashes, family_hashes
-from leap_model.intervals import COLD, EXTRAPOLATED, OWN_ELSEWHERE, UNFAMILIAR
+from leap_model.intervals import COLD, EXTRAPOLATED, UNFAMILIAR
 from leap_model.prediction import predict
 from leap_model.premium import underused
-from leap_model.references import Known
+from leap_model.references import Known, what_is_known
 from leap_model.request import Candidate, Excluded, Request
 from leap_model.source import Serving
 from leap_model.times import now_us
@@ -139,9 +139,7 @@ def _doubts(
     artifact: Artifact, predicted: _Predicted, trained: NDArray[np.bool_]
 ) -> list[dict[str, Any]]:
     """What each entry says of how sure its prediction is."""
-    what = np.where(predicted.runs == 0, COLD, OWN_ELSEWHERE)
-    if predicted.known is not None:
-        what = predicted.known.what.astype(np.int64)
+    what = what_is_known(predicted.runs, predicted.known)
     flags = {"cold": what >= COLD, "unfamiliar": what == UNFAMILIAR, "extrapolated": ~trained}
     told = [{name: True for name, flag in flags.items() if flag[at]} for at in range(len(what))]
     if artifact.intervals is None:

@@ -203,6 +203,14 @@ class _Near:
         return np.where(self._here.any(axis=1), OWN_HERE, some).astype(np.int8)
 
 
+def what_is_known(runs: Floats, known: Known | None) -> Ints:
+    """(n,) places in `intervals.GROUPS`, whatever ran on the types: by what references say, or else
+    by the earlier runs of each job's family."""
+    if known is not None:
+        return known.what.astype(np.int64)
+    return np.where(runs == 0, COLD, OWN_ELSEWHERE)
+
+
 def weighted_median(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """(n,) medians of (m,) values by (n, m) weights, 0 where nothing weighs, and total weights."""
     total = weights.sum(axis=1)
