@@ -24,6 +24,7 @@ from functions.rank.record import Record
 from functions.rank.recorder import Recorder
 from functions.rank.service import RankService
 from functions.rank.telemetry import Telemetry
+from functions.retrain.learning.presets import ESTIMATORS
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
 from leap_model import Ranker
@@ -91,11 +92,15 @@ def batch_of(attempts: int) -> Batch:
     return Batch(spent, len(written), size / attempts, len(said) + _LAMBDA_LINES)
 
 
+_PRICED = Settings(estimator=ESTIMATORS["single"])
+
+
 def call_and_night(per_day: int) -> tuple[Call, Night]:
-    """A ranking of 20 candidates over HTTP, by the model of a night with a window of 30 days."""
+    """A ranking of 20 candidates over HTTP, by the model of a night with a window of 30 days; by
+    `single`, which the documents price."""
     with simulated(32, per_day) as (fleet, store):
         started = process_time()
-        metrics = retrain(store, "local", START + timedelta(days=32), Settings())
+        metrics = retrain(store, "local", START + timedelta(days=32), _PRICED)
         spent = process_time() - started
         files = store.keys(f"models/throughput/{metrics['version']}")
         night = Night(spent, sum(store.size(key) or 0 for key in files))
