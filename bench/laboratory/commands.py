@@ -13,7 +13,8 @@ from bench.laboratory.judging import set_exam
 from bench.laboratory.results import Results, fleet_digest
 from bench.laboratory.table import Plan, fill, nights_of, settings_of, summary
 from cli import options
-from cli.console import as_json, percent, print_json, print_table, spinner
+from cli.console import as_json, out, percent, print_json, print_table, spinner
+from cli.intervals import print_intervals
 from functions.retrain.nights import read_past
 from functions.retrain.settings import Settings
 from leap_model.store import Store
@@ -212,6 +213,10 @@ def _print(found: Mapping[str, Mapping[str, Any]], baseline: str, nights: int) -
     print_table("Ceiling of w20", ("", "w20"), ceilings)
     if any(entry["decisions"]["all"]["regret"] is not None for entry in found.values()):
         _print_decisions(found)
+    for name, entry in found.items():
+        if entry["intervals"] is not None:
+            out.print(f"{name}:", style="bold")
+            print_intervals(entry["intervals"])
 
 
 def _accuracy(entry: Mapping[str, Any]) -> Sequence[str]:

@@ -74,10 +74,13 @@ def set_exam(night: Night, ids: Sequence[str], truth: Path | None, most: int) ->
 
 def sit(exam: Exam, method: Method) -> dict[str, Any]:
     """What a method gets: `evaluation` of the attempts that it answers, `hits` (a character an
-    attempt: 1 within ±20 %, 0 not, - no answer), `decisions` where there is truth, and seconds."""
+    attempt: 1 within ±20 %, 0 not, - no answer), `decisions` where there is truth, `intervals`
+    where it has any, and seconds."""
     night = exam.night
     started = time.perf_counter()
-    predicted = method.predict(night if exam.asked is None else exam.asked.night)
+    asked = night if exam.asked is None else exam.asked.night
+    judged = None if method.judge is None else method.judge(asked)
+    predicted = method.predict(asked) if judged is None else judged.predicted
     seconds = time.perf_counter() - started
     own = predicted if exam.asked is None else exam.asked.own(predicted)
     answered = np.flatnonzero(~np.isnan(own))
@@ -95,6 +98,7 @@ def sit(exam: Exam, method: Method) -> dict[str, Any]:
         "cold": "".join(np.where(cold, "1", "0")),
         "true_ceiling_w20": exam.ceiling,
         "decisions": _decided(exam, method, predicted),
+        "intervals": None if judged is None else judged.coverage(night.jobs.measured),
         "seconds": round(seconds, 2),
     }
 

@@ -13,7 +13,8 @@ from functions.retrain.comparators import (
     family_median_else_model,
     lookup_table,
 )
-from functions.retrain.ladder import LADDER, Rung, climbed
+from functions.retrain.judged import Judged
+from functions.retrain.ladder import LADDER, Rung, climbed, judged_on
 from functions.retrain.learning.presets import ESTIMATORS
 from functions.retrain.nights import Night
 from leap_model.columns import Floats
@@ -29,13 +30,15 @@ class Method:
     """A way to predict. Its answer of one job depends on no other job.
 
     `constants` with the name decide the answer, besides the night. `speaks_of_types` is false
-    where an answer is of the family alone, whatever the type.
+    where an answer is of the family alone, whatever the type. `judge` gives the same answer with
+    what was known of each job, where LEAP's own code learns.
     """
 
     name: str
     constants: Mapping[str, Any]
     predict: Callable[[Night], Floats]
     speaks_of_types: bool = True
+    judge: Callable[[Night], Judged] | None = None
 
 
 MODELS: Mapping[str, Rung] = {
@@ -117,7 +120,10 @@ def _fitted(name: str, rung: Rung, trees: float) -> Method:
     estimator = with_fewer_trees(rung.estimator, trees)
     fewer = replace(rung, estimator=estimator)
     constants = {**estimator.settings(), "without": sorted(rung.without)}
-    return Method(name, constants, lambda night: climbed(night, fewer))
+    return Method(
+        *(name, constants, lambda night: climbed(night, fewer)),
+        judge=lambda night: judged_on(night, fewer),
+    )
 
 
 def _heavy(name: str, trees: float) -> Method:

@@ -11,6 +11,7 @@ import numpy as np
 from bench.laboratory.judging import Exam, set_exam, sit
 from bench.laboratory.methods import Method
 from bench.laboratory.results import Results
+from functions.retrain.coverage import coverage_over
 from functions.retrain.differences import paired
 from functions.retrain.nights import Past, read_past
 from functions.retrain.settings import Settings
@@ -123,6 +124,8 @@ def _summary(
             }
             for part in ("all", "cold", "warm")
         },
+        # Results of before intervals were looked at have none.
+        "intervals": coverage_over([night.get("intervals") for night in nights]),
         "difference": paired(differences(nights, baseline)),
         "true_ceiling_w20": _median([night["true_ceiling_w20"] for night in nights]),
         "noise_ceiling_w20": _median(

@@ -10,6 +10,7 @@ import click
 
 from cli import options
 from cli.console import as_json, out, percent, print_json, print_table, printable, spinner
+from cli.intervals import print_intervals
 from leap_model.store import Store
 
 
@@ -117,6 +118,7 @@ def _print(result: Mapping[str, Any]) -> None:
     if result["differences"]:
         apart = [(name, *_apart_from(entry)) for name, entry in result["differences"].items()]
         print_table(f"w20 less that of {own}", ("", "points", "95 % interval", "nights"), apart)
+    print_intervals(result["intervals"])
     out.print(f"the most that any model could have within 20 %: {_ceiling(result)}")
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from functions.retrain.ceiling import Noise
 from functions.retrain.comparators import COMPARATORS, PARTIAL
+from functions.retrain.coverage import coverage_over
 from functions.retrain.dataset import Attempts
 from functions.retrain.differences import paired
 from functions.retrain.distributions import by_label, calibration, density
@@ -66,6 +67,7 @@ def backtest(
             name: paired([n.differences[name] for n in nights if name in n.differences])
             for name in plan.compare
         },
+        "intervals": coverage_over([night.intervals for night in nights]),
         "described": _described(nights),
     }
 
@@ -82,11 +84,14 @@ class _Judged:
     jobs: Attempts
     predicted: Floats
     """By the model."""
+    intervals: dict[str, Any] | None
+    """How many attempts lay within the model's."""
 
 
 def _night(past: Past, as_of: date, settings: Settings, plan: Plan) -> _Judged:
     night = past.night(as_of, settings, online_history=plan.online_history)
-    own = night.predicted_by(settings.estimator, night.rows)
+    judged = night.judged_by(settings.estimator, night.rows)
+    own = judged.predicted
     predicted = {MODEL: own} | {name: COMPARATORS[name](night, own) for name in plan.compare}
     later = night.jobs
     end = as_of + timedelta(days=plan.horizon_days)
@@ -118,6 +123,7 @@ def _night(past: Past, as_of: date, settings: Settings, plan: Plan) -> _Judged:
         },
         later,
         own,
+        judged.coverage(later.measured),
     )
 
 

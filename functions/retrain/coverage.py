@@ -1,5 +1,6 @@
 """Whether intervals hold what they should: of attempts that were measured, how many lay inside."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,36 @@ def coverage(
         **told(np.ones(len(measured), bool)),
         "by_group": {GROUPS[at]: told(group == at) for at in np.unique(group)},
         "by_decade": {f"1e{power}": told(decade == power) for power in np.unique(decade)},
+    }
+
+
+def coverage_over(nights: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:
+    """What `coverage` tells, over the attempts of all nights; a width is the median of nights'.
+
+    None where no night has any.
+    """
+    told = [night for night in nights if night is not None]
+    if not told:
+        return None
+
+    def parts(name: str) -> dict[str, Any]:
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for night in told:
+            for part, entry in night[name].items():
+                found.setdefault(part, []).append(entry)
+        return {part: _over(entries) for part, entries in found.items()}
+
+    return {**_over(told), "by_group": parts("by_group"), "by_decade": parts("by_decade")}
+
+
+def _over(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    attempts = sum(entry["attempts"] for entry in entries)
+    within = sum((entry["within"] or 0.0) * entry["attempts"] for entry in entries)
+    widths = [entry["width"] for entry in entries if entry["width"] is not None]
+    return {
+        "attempts": attempts,
+        "within": within / attempts if attempts else None,
+        "width": float(np.median(widths)) if widths else None,
     }
 
 

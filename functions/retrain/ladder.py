@@ -9,6 +9,7 @@ ratios of what it asks for to what the hardware gives (`plain-ratios`), the mode
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from functions.retrain.judged import Judged
 from functions.retrain.learning.estimator import Estimator
 from functions.retrain.learning.single import Single
 from functions.retrain.nights import Night
@@ -39,5 +40,10 @@ constants; those of `plain-deep` are its experts' leaves and learning rate, and 
 
 def climbed(night: Night, rung: Rung) -> Floats:
     """(n,) what a rung, fitted on a night's training rows, says of its jobs."""
+    return judged_on(night, rung).predicted
+
+
+def judged_on(night: Night, rung: Rung) -> Judged:
+    """The same with what was known of each job, and with intervals where the rung has any."""
     rows = night.rows_without(rung.without) if rung.without else night.rows
-    return night.predicted_by(rung.estimator, rows, rung.without)
+    return night.judged_by(rung.estimator, rows, rung.without)

@@ -9,7 +9,6 @@ import numpy as np
 
 from functions.retrain.ceiling import noise_of
 from functions.retrain.contenders import Incumbent
-from functions.retrain.coverage import coverage
 from functions.retrain.dataset import Attempts, Records, read_records
 from functions.retrain.description import describe
 from functions.retrain.earlier import earlier_nights, report_of, this_night
@@ -24,6 +23,7 @@ from functions.retrain.training import (
     Trained,
     enough,
     history_at_launch,
+    ranked_types,
     train,
     visible_before,
 )
@@ -97,9 +97,8 @@ def retrain(
     with stages("evaluate"):
         shown = {"from": day.isoformat(), "to": day.isoformat()}
         noise = noise_of(usable)
-        judged = judge(trained, held_out, outcomes, catalogue, latest=start_of(day))
+        judged = judge(trained, held_out, outcomes, catalogue, settings, latest=start_of(day))
         evaluation = shown | evaluate(held_out, judged.predicted, judged.cold, noise)
-        held = _coverage(trained, judged, settings)
     with stages("score live"):
         current, _ = read_pointer(store, stage, target.name)
         live = score_live(store, current, target, day, held_out, outcomes, noise)
@@ -122,7 +121,7 @@ def retrain(
         "window": window.to_json(),
         "rows": trained.rows,
         "evaluation": evaluation,
-        "intervals": held,
+        "intervals": judged.coverage(held_out.measured),
         "published": True,
         "pointed": reason is None,
         "reason": reason,
@@ -147,6 +146,7 @@ def judge(
     attempts: Attempts,
     outcomes: Outcomes,
     catalogue: Catalogue,
+    settings: Settings,
     latest: int,
 ) -> Judged:
     """The model's predictions of attempts with usable measurements, with history up to `latest`."""
@@ -154,15 +154,8 @@ def judge(
     before = visible_before(attempts.jobs, latest)
     known = trained.known(attempts.jobs, catalogue, before)
     predicted = trained.predict_known(attempts.jobs, history, catalogue, known)
-    return Judged(attempts, history, predicted, before, known)
-
-
-def _coverage(trained: Trained, judged: Judged, settings: Settings) -> dict[str, Any] | None:
-    """How many attempts lay within the intervals that a ranking would have told of them."""
-    rows = trained.hardware_rows
-    types = {name for name, count in rows.items() if count >= settings.min_hardware_rows}
-    parts = (judged.predicted, judged.groups(types), judged.attempts.measured)
-    return coverage(trained.fitted.intervals, *parts)
+    ranked = ranked_types(trained.hardware_rows, settings)
+    return Judged(attempts, history, predicted, before, ranked, known, trained.fitted.intervals)
 
 
 def _incumbent(store: Store, stage: str, target: Target) -> Incumbent:

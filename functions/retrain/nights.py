@@ -8,10 +8,18 @@ import numpy as np
 
 from functions.retrain.ceiling import Noise, noise_of
 from functions.retrain.dataset import Attempts, Records, read_records
+from functions.retrain.judged import Judged
 from functions.retrain.learning.estimator import Estimator, TrainingSet
 from functions.retrain.settings import Settings
 from functions.retrain.sources import columns_without
-from functions.retrain.training import enough, memory_with, training_set, visible_before
+from functions.retrain.training import (
+    enough,
+    memory_with,
+    ranked_types,
+    rows_by_type,
+    training_set,
+    visible_before,
+)
 from functions.retrain.window import Window, evaluation_day
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats, Ints
@@ -65,17 +73,28 @@ class Night:
         self, estimator: Estimator, rows: TrainingSet, without: Collection[str] = ()
     ) -> Floats:
         """(n,) what an estimator, fitted on the training rows, says of the jobs."""
+        return self.judged_by(estimator, rows, without).predicted
+
+    def judged_by(
+        self, estimator: Estimator, rows: TrainingSet, without: Collection[str] = ()
+    ) -> Judged:
+        """The same with what was known of each job, and with intervals where the model has any."""
         fitted = estimator.fit(rows, self.settings.seed, self.settings.processes)
         schema = fitted.schema or rows.schema
         raw = columns_without(without, self.jobs.jobs, self.history, self.catalogue)
+        known = None
         if fitted.memory is not None:
             memory = fitted.memory
             if self.later is not None:
                 parts = (memory, fitted.model, schema, self.later, self.catalogue)
                 memory = memory_with(*parts)
-            raw.update(memory.known(self.jobs.jobs, self.before, self.catalogue).columns())
+            known = memory.known(self.jobs.jobs, self.before, self.catalogue)
+            raw.update(known.columns())
         matrix = schema.encode(raw, len(self.jobs))
-        return self.settings.target.of_log(fitted.model.predict(matrix))
+        predicted = self.settings.target.of_log(fitted.model.predict(matrix))
+        ranked = ranked_types(rows_by_type(self.training), self.settings)
+        told = (self.jobs, self.history, predicted, self.before)
+        return Judged(*told, ranked, known, fitted.intervals)
 
     def rows_without(self, sources: Collection[str]) -> TrainingSet:
         """The training rows without the columns of some sources."""

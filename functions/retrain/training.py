@@ -130,11 +130,20 @@ def train(
     """Fit on attempts that all have a usable measurement."""
     rows = training_set(attempts, outcomes, catalogue, settings.target)
     fitted = settings.estimator.fit(rows, settings.seed, settings.processes)
+    schema = fitted.schema or rows.schema
+    return Trained(settings.target, fitted, schema, rows_by_type(attempts), len(attempts))
+
+
+def rows_by_type(attempts: Attempts) -> dict[str, int]:
+    """How many attempts ran on each hardware type that any ran on, by name."""
     hardware = attempts.jobs.hardware_type
     counts = np.bincount(hardware.codes, minlength=len(hardware.values))
-    by_type = {name: int(n) for name, n in sorted(zip(hardware.values, counts, strict=True)) if n}
-    schema = fitted.schema or rows.schema
-    return Trained(settings.target, fitted, schema, by_type, len(attempts))
+    return {name: int(n) for name, n in sorted(zip(hardware.values, counts, strict=True)) if n}
+
+
+def ranked_types(rows: Mapping[str, int], settings: Settings) -> frozenset[str]:
+    """The types with enough training rows to be ranked without being extrapolated to."""
+    return frozenset(name for name, count in rows.items() if count >= settings.min_hardware_rows)
 
 
 def history_at_launch(jobs: Jobs, outcomes: Outcomes, latest: int | None = None) -> History:

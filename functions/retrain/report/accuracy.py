@@ -7,7 +7,7 @@ from typing import Any
 from functions.retrain.report.axes import Axis, power_of_ten
 from functions.retrain.report.drawing import LEFT, RIGHT
 from functions.retrain.report.figures import amount, percent
-from functions.retrain.report.parts import figure, key
+from functions.retrain.report.parts import card, figure, key, table
 from functions.retrain.report.planes import (
     SERIES,
     SHADES,
@@ -57,6 +57,20 @@ def accuracy(evaluation: Mapping[str, Any]) -> str:
         note += f" The broken line is {CEILING} within 20 %, with its interval as a strip."
     header = ("share of attempts", "", "95 % interval")
     return figure("Accuracy and its ceiling", note, drawn, header, rows)
+
+
+def intervals(found: Mapping[str, Any] | None) -> str:
+    """How many attempts lay within what was told of them; nothing where nothing was."""
+    if found is None or not found["attempts"]:
+        return ""
+    decades = sorted(found["by_decade"].items(), key=lambda entry: int(entry[0][2:]))
+    parts = [("all", found), *found["by_group"].items(), *decades]
+    rows = [
+        (name, f"{part['attempts']:,}", percent(part["within"]), amount(part["width"]))
+        for name, part in parts
+    ]
+    header = ("by what was known, and from which power of ten", "attempts", "within", "high ÷ low")
+    return card("Within their intervals, where 80 % should be", table(header, rows))
 
 
 def by_part(title: str, kind: str, groups: Mapping[str, Mapping[str, Any]], order: bool) -> str:

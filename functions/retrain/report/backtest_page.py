@@ -49,6 +49,7 @@ def backtest_page(result: Mapping[str, Any]) -> str:
             [
                 accuracy.density(described["predicted_against_measured"], unit),
                 accuracy.calibration(described["calibration"]),
+                accuracy.intervals(result["intervals"]),
                 *accuracy.parts({name: pooled(nights, name) for name in _PARTED}),
             ],
         ),

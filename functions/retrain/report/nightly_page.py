@@ -33,6 +33,7 @@ def nightly_page(metrics: Mapping[str, Any]) -> str:
                     metrics["predicted_against_measured"], lambda told: accuracy.density(told, unit)
                 ),
                 *_where_told(metrics["calibration"], accuracy.calibration),
+                accuracy.intervals(metrics["intervals"]),
                 *accuracy.parts(evaluation),
             ],
         ),
@@ -89,18 +90,11 @@ def _facts(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("trained on", f"{metrics['rows']:,} attempts, {window['from']} to {window['to']}"),
         ("days without attempts", f"{len(window['missing_days']):,}"),
         ("judged on", f"{evaluation['attempts']:,} attempts of {evaluation['from']}"),
-        *_intervals(metrics["intervals"]),
         ("published", pointed),
         ("the live model", _live(metrics["live"])),
         ("seconds", ", ".join(f"{name} {s:.1f}" for name, s in metrics["seconds"].items())),
         ("peak memory", f"{metrics['peak_memory_mb']:,.0f} MB"),
     ]
-
-
-def _intervals(found: Mapping[str, Any] | None) -> Iterable[tuple[str, str]]:
-    if found is not None and found["within"] is not None:
-        held = f"{percent(found['within'])} of the attempts judged, of 80 % that should be"
-        yield "within their intervals", held
 
 
 def _live(live: Mapping[str, Any] | None) -> str:

@@ -13,7 +13,13 @@ from functions.retrain.judged import Judged
 from functions.retrain.learning.single import Single
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
-from functions.retrain.training import Trained, history_at_launch, train, visible_before
+from functions.retrain.training import (
+    Trained,
+    history_at_launch,
+    ranked_types,
+    train,
+    visible_before,
+)
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Labels
 from leap_model.history import History, Outcomes, family_hashes, history_as_of
@@ -123,4 +129,5 @@ def judged_case(store: LocalStore) -> Case:
     history = history_at_launch(later.jobs, known)
     before = visible_before(later.jobs)
     predicted = trained.predict(later.jobs, history, catalogue, before)
-    return trained, Judged(later, history, predicted, before), catalogue
+    judged = Judged(later, history, predicted, before, ranked_types(trained.hardware_rows, QUICK))
+    return trained, judged, catalogue

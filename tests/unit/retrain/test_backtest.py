@@ -235,6 +235,7 @@ def test_every_key_of_the_contract_is_there(compared: dict[str, Any]) -> None:
         "comparators",
         "covered",
         "differences",
+        "intervals",
         "described",
     }
     assert compared["comparators"].keys() == set(EVERY)

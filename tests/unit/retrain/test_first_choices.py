@@ -79,6 +79,7 @@ def test_of_nothing_or_of_another_target_there_is_none(case: Case) -> None:
         judged.history.take(none),
         judged.predicted[none],
         judged.before[none],
+        judged.ranked,
     )
     assert first_choices(trained, empty, catalogue, 50, 0) is None
     utilization = replace(trained, target=TARGETS["utilization"])

@@ -206,7 +206,7 @@ def test_a_job_that_was_launched_days_ago_is_judged_by_what_was_known_then(whole
     launches = attempts.jobs.launched_at - 5 * DAY_US
     early = replace(attempts, jobs=replace(attempts.jobs, launched_at=launches))
     parts = (early, outcomes(whole.store, AS_OF), catalogue)
-    judged = nightly.judge(trained, *parts, latest=start_of(DAY))
+    judged = nightly.judge(trained, *parts, SETTINGS, latest=start_of(DAY))
     assert judged.before.tolist() == cutoffs(launches).tolist()
     memory = trained.fitted.memory
     assert memory is not None
@@ -214,7 +214,7 @@ def test_a_job_that_was_launched_days_ago_is_judged_by_what_was_known_then(whole
     assert 100 < known.sum() < len(known) - 100
     forged = replace(memory, rest=np.where(known, memory.rest, 9.0))
     forgetful = replace(trained, fitted=replace(trained.fitted, memory=forged))
-    again = nightly.judge(forgetful, *parts, latest=start_of(DAY))
+    again = nightly.judge(forgetful, *parts, SETTINGS, latest=start_of(DAY))
     assert again.predicted.tobytes() == judged.predicted.tobytes()
 
 
