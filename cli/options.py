@@ -1,15 +1,11 @@
 """Options that several commands share."""
 
-from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
-from functions.retrain.learning.presets import DEFAULT, ESTIMATORS, configured, named
-from functions.retrain.settings import Settings
-from leap_model.errors import FieldError, StoreError
+from leap_model.errors import StoreError
 from leap_model.store import LocalStore, Store, checked_key
 from leap_model.stores import open_store
 from leap_model.targets import TARGETS
@@ -75,32 +71,6 @@ class _StageType(click.ParamType[str]):
         return checked_key(stage)
 
 
-class _EstimatorsType(click.ParamType[tuple[str, ...]]):
-    name = "name[,name…]"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            return named(str(value), "estimator")
-        except FieldError as fault:
-            self.fail(str(fault), param, ctx)
-
-
-def _assignments(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> dict[str, str]:
-    named = {}
-    for value in values:
-        name, equals, text = value.partition("=")
-        if not equals:
-            raise click.BadParameter(f"{value} is no NAME=VALUE", ctx, param)
-        named[name.strip()] = text
-    return named
-
-
 class _FiniteRange(click.FloatRange):
     """Of a range, also not NaN, which no bound keeps out."""
 
@@ -131,7 +101,7 @@ stage = click.option("--stage", type=STAGE, default="local", show_default=True, 
 target = click.option(
     "--target",
     type=click.Choice(list(TARGETS)),
-    default=Settings().target.name,
+    default="throughput",
     show_default=True,
     help="What is predicted.",
 )
@@ -142,69 +112,8 @@ horizon_days = click.option(
     show_default=True,
     help="Days from each night on that it is scored on.",
 )
-window_days = click.option(
-    "--window-days",
-    type=click.IntRange(1, 36_500),
-    default=Settings().window_days,
-    show_default=True,
-    help="Days that train.",
-)
-
-
-estimator = click.option(
-    "--estimator",
-    type=click.Choice(list(ESTIMATORS)),
-    default=Settings().estimator.name,
-    show_default=True,
-    help="How to learn.",
-)
-estimators = click.option(
-    "--estimator",
-    "estimators",
-    type=_EstimatorsType(),
-    default=",".join(DEFAULT),
-    show_default=True,
-    help="How to learn. Of several, the best on the last days of the window; the first, or what "
-    "serves now, gives way only to one that is surely better.",
-)
-processes = click.option(
-    "--processes",
-    type=click.IntRange(1, 1_024),
-    help="Processes that train. Default: one a core. The result is the same.",
-)
-constants = click.option(
-    "--set",
-    "constants",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=_assignments,
-    help="Another value for a constant of the (first) estimator; may be repeated.",
-)
 
 
 def today() -> date:
     """The current UTC day."""
     return datetime.now(UTC).date()
-
-
-def settings_of(
-    estimator: str,
-    constants: Mapping[str, str],
-    *,
-    challengers: Sequence[str] = (),
-    target: str = "throughput",
-    **values: Any,
-) -> Settings:
-    """The settings that options name. Constants are those of `estimator`.
-
-    Raises
-    ------
-    FieldError
-        The estimator has no such constant, or a value breaks its rule.
-    """
-    try:
-        chosen = configured(estimator, constants)
-    except FieldError as fault:
-        raise click.BadParameter(str(fault), param_hint="'--set'") from None
-    others = tuple(configured(name, {}) for name in challengers)
-    return Settings(target=TARGETS[target], estimator=chosen, challengers=others, **values)

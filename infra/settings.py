@@ -26,7 +26,9 @@ ATTEMPT: Final = "Training Attempt Completed"
 RANKING: Final = "Ranking Served"
 INGEST_MEMORY_MB: Final = 1_024
 INGEST_TIMEOUT_S: Final = 120
-INGEST_BATCH: Final = 1_000
+INGEST_BATCH: Final = 10_000
+"""The most that Lambda takes; a batch closes at 6 MB of payload, some 2,700 attempts, or when its
+window does."""
 INGEST_WINDOW_S: Final = 300
 INGEST_CONCURRENCY: Final = 2
 VISIBILITY_S: Final = 6 * INGEST_TIMEOUT_S + INGEST_WINDOW_S

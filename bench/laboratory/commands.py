@@ -12,7 +12,7 @@ from bench.laboratory.holdout import KINDS, Kept, groups, held_out
 from bench.laboratory.judging import set_exam
 from bench.laboratory.results import Results, fleet_digest
 from bench.laboratory.table import Plan, fill, nights_of, settings_of, summary
-from cli import options
+from cli import options, training_options
 from cli.console import as_json, out, percent, print_json, print_table, spinner
 from cli.intervals import print_intervals
 from functions.retrain.nights import read_past
@@ -55,14 +55,14 @@ def laboratory() -> None:
 @click.option("--truth", type=_FOLDER, help="A simulated fleet's truth, for regret and savings.")
 @click.option("--nights", type=click.IntRange(1, 1_000), required=True, help="How many.")
 @click.option("--from", "first", type=options.DATE, help="First night. Default: the last nights.")
-@options.window_days
+@training_options.window_days
 @options.horizon_days
 @click.option("--methods", "names", callback=named, required=True, help="Separated by commas.")
 @click.option("--baseline", help="Whom the others are compared with. Default: the first method.")
 @click.option("--results", type=_FOLDER, required=True, help="Where results are kept.")
 @_MOST
 @trees_option
-@options.processes
+@training_options.processes
 @as_json
 def table(
     store: Store,
@@ -104,7 +104,7 @@ def table(
 @options.store
 @click.option("--truth", type=_FOLDER, help="A simulated fleet's truth, for regret.")
 @click.option("--from", "first", type=options.DATE, help="The night. Default: the store's last.")
-@options.window_days
+@training_options.window_days
 @options.horizon_days
 @click.option(
     "--estimator",
@@ -131,7 +131,7 @@ def table(
 @click.option("--results", type=_FOLDER, help="Where rows are kept, to go on where it stopped.")
 @_MOST
 @trees_option
-@options.processes
+@training_options.processes
 @as_json
 def holdout(
     store: Store,

@@ -11,7 +11,7 @@ from bench.laboratory.commands import named, trees_option
 from bench.laboratory.measured_data import data_digest
 from bench.laboratory.measured_table import CROSS, Filling, cross_hardware, inference, mlperf
 from bench.laboratory.results import Results
-from cli import options
+from cli import training_options
 from cli.console import as_json, percent, print_json, print_table, spinner
 from functions.retrain.settings import Settings
 
@@ -57,7 +57,7 @@ def _splits(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str
     help="Where results are kept.",
 )
 @trees_option
-@options.processes
+@training_options.processes
 @as_json
 def measured(
     data: Path,

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cli import options
+from cli import options, training_options
 from cli.console import as_json, out, percent, print_json, print_table, printable, spinner
 from cli.intervals import print_intervals
 from leap_model.store import Store
@@ -28,12 +28,12 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @options.store
 @click.option("--nights", type=click.IntRange(1, 1_000), required=True, help="How many.")
 @click.option("--from", "first", type=options.DATE, help="First night. Default: the last nights.")
-@options.window_days
+@training_options.window_days
 @options.horizon_days
 @options.target
-@options.estimator
-@options.constants
-@options.processes
+@training_options.estimator
+@training_options.constants
+@training_options.processes
 @click.option("--compare", callback=_names, help="Comparators, separated by commas.")
 @click.option(
     "--online-history",
@@ -77,7 +77,7 @@ def command(
 
     if report is not None and not report.parent.is_dir():
         raise click.BadParameter(f"{report.parent} is no folder", param_hint="--report")
-    settings = options.settings_of(
+    settings = training_options.settings_of(
         estimator, constants, target=target, window_days=window_days, processes=processes
     )
     plan = Plan(nights, first, horizon_days, compare, online_history)

@@ -1,15 +1,24 @@
 """leap import: attempts from files into the store."""
 
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cli import options
 from cli.console import as_json, bar, out, print_json
+from leap_model.errors import LeapError
 from leap_model.store import LocalStore, Store
 
+if TYPE_CHECKING:
+    from leap_model.intake import Record
+
 _BATCH = 100_000
-"""Records held at a time."""
+"""Records whose attempts are held at a time."""
+_STEP = 1_000
+"""Records between two movements of the bar."""
 
 
 @click.command("import")
@@ -31,27 +40,22 @@ def command(files: tuple[Path, ...], store: Store, catalogue: Path | None, as_js
 
     Example: leap import attempts.jsonl.gz --store ./store --catalogue hardware.csv
     """
-    from cli.readers import read_records
-    from leap_model.intake import Counts, Record, take_in
+    from leap_model.intake import Counts, take_in
     from leap_model.stored_catalogue import keep_catalogue
     from leap_model.times import now_us
 
     types = keep_catalogue(store, catalogue.read_bytes(), catalogue.name) if catalogue else None
     if isinstance(store, LocalStore):
         store.root.mkdir(parents=True, exist_ok=True)
-    counts = Counts()
-    batch: list[Record] = []
+    counts, faults = Counts(), list[LeapError]()
     with bar("importing", None) as advance:
-        try:
-            for file in files:
-                for record in read_records(file):
-                    advance()
-                    batch.append(record)
-                    if len(batch) == _BATCH:
-                        take_in(store, batch, counts, now_us())
-                        batch = []
-        finally:  # what was read before a file broke is stored all the same
-            take_in(store, batch, counts, now_us())
+        records = _records(files, advance, faults)
+        before = -1
+        while before < counts.read:
+            before = counts.read
+            take_in(store, islice(records, _BATCH), counts, now_us())
+    if faults:  # what was read before a file broke is stored all the same
+        raise faults[0]
     if as_json:
         print_json(counts.to_json())
         return
@@ -65,3 +69,18 @@ def command(files: tuple[Path, ...], store: Store, catalogue: Path | None, as_js
         out.print(f"  {count:,} × {reason}")
     if counts.dropped_values:
         out.print(f"left out {counts.dropped_values:,} nested values of config and allocation")
+
+
+def _records(
+    files: Iterable[Path], advance: Callable[[int], None], faults: list[LeapError]
+) -> Iterator["Record"]:
+    """The records of some files, up to the first that is broken; what is wrong with it is added."""
+    from cli.readers import UnreadableFileError, read_records
+
+    try:
+        for at, record in enumerate(chain.from_iterable(map(read_records, files)), 1):
+            if at % _STEP == 0:
+                advance(_STEP)
+            yield record
+    except UnreadableFileError as fault:
+        faults.append(fault)

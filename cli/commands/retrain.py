@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from cli import options
+from cli import options, training_options
 from cli.console import as_json, out, percent, print_json, printable, spinner
 from cli.following import follow
 from functions.retrain.settings import BUDGET_S, MOST_BUDGET_S, Settings
@@ -20,11 +20,11 @@ from leap_model.store import Store
     type=options.DATE,
     help="Knows what completed before this day, 00:00 UTC. Default: today.",
 )
-@options.window_days
+@training_options.window_days
 @options.target
-@options.estimators
-@options.constants
-@options.processes
+@training_options.estimators
+@training_options.constants
+@training_options.processes
 @click.option(
     "--budget-s",
     type=click.FloatRange(0, MOST_BUDGET_S),
@@ -63,7 +63,7 @@ def command(
     """
     from functions.retrain.nightly import retrain
 
-    settings = options.settings_of(
+    settings = training_options.settings_of(
         estimators[0],
         constants,
         challengers=estimators[1:],

@@ -1,6 +1,6 @@
 """A batch of messages into the store, and which of them have to come again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from functions.ingest.envelope import opened
@@ -8,7 +8,7 @@ from functions.ingest.message import Message
 from functions.ingest.rankings import Ranking, parse_ranking, store_rankings
 from leap_model.errors import FieldError
 from leap_model.events import RANKING
-from leap_model.intake import Counts, Record, Unstored, take_in
+from leap_model.intake import Counts, Record, Unstored, take_in, value_of
 from leap_model.store import Store
 
 
@@ -24,8 +24,7 @@ class Outcome:
 
     def failed(self) -> list[str]:
         """Ids of the messages whose records are not in the store, each once."""
-        records = (record for part in self.unstored for record in part.records)
-        return list(dict.fromkeys(record.origin for record in records))
+        return list(dict.fromkeys(origin for part in self.unstored for origin in part.origins))
 
 
 def take_batch(store: Store, messages: Sequence[Message], now: int) -> Outcome:
@@ -45,15 +44,17 @@ def take_batch(store: Store, messages: Sequence[Message], now: int) -> Outcome:
     """
     oldest = min((message.arrived(now) for message in messages), default=now)
     outcome = Outcome(len(messages), max(now - oldest, 0) / 1e6)
-    records: list[Record] = []
-    rankings: list[tuple[Ranking, Record]] = []
-    for message in messages:
-        record, ranking = _read(message, now)
-        if ranking is None:
-            records.append(record)
-        else:
-            rankings.append((ranking, record))
-    take_in(store, records, outcome.counts, now, look_up=False, unstored=outcome.unstored)
+    rankings: list[tuple[Ranking, str]] = []
+
+    def records() -> Iterator[Record]:
+        for message in messages:
+            record, ranking = _read(message, now)
+            if ranking is None:
+                yield record
+            else:
+                rankings.append((ranking, record.origin))
+
+    take_in(store, records(), outcome.counts, now, look_up=False, unstored=outcome.unstored)
     outcome.rankings = store_rankings(store, rankings, outcome.unstored)
     return outcome
 
@@ -64,11 +65,12 @@ def _read(message: Message, now: int) -> tuple[Record, Ranking | None]:
     The record's body is the whole message, so that a rejected line can be sent again.
     """
     body, arrived = message.body, message.arrived(now)
-    read = Record.of_json(body)
-    fault, detail = read.fault, None
+    value, rule = value_of(body)
+    fault: str | FieldError | None = rule
+    detail = None
     if fault is None:
         try:
-            detail_type, detail = opened(read.value)
+            detail_type, detail = opened(value)
             if detail_type == RANKING:
                 ranking = parse_ranking(detail, arrived)
                 return Record(body, origin=message.id, received_at=arrived), ranking

@@ -56,7 +56,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         # Its text may be a sender's; Lambda would log it.
         raise IngestError(f"{type(fault).__name__} while a batch was stored") from None
     for part in outcome.unstored:
-        logger.warning("not stored", extra={"fault": str(part.fault), "records": len(part.records)})
+        logger.warning("not stored", extra={"fault": str(part.fault), "records": len(part.origins)})
     logger.info("batch stored", extra=summary(outcome))
     emit(environment.stage, outcome)
     return {"batchItemFailures": [{"itemIdentifier": id_} for id_ in outcome.failed()]}

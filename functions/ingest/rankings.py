@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 
 from leap_model import fields
 from leap_model.errors import MISSING, FieldError
-from leap_model.intake import Record, Unstored, setting_aside
+from leap_model.intake import Unstored, setting_aside
 from leap_model.store import Store
 from leap_model.times import day_of
 
@@ -62,21 +63,21 @@ def parse_ranking(detail: Mapping[str, Any], now: int) -> Ranking:
 
 def store_rankings(
     store: Store,
-    rankings: Sequence[tuple[Ranking, Record]],
+    rankings: Sequence[tuple[Ranking, str]],
     unstored: list[Unstored],
 ) -> int:
     """Append rankings to their days, one object a day, and count those that are new.
 
     A key is derived from the rankings, so that the same batch again writes nothing. A day that
-    cannot be written is added to `unstored` with the records that its rankings came from.
+    cannot be written is added to `unstored` with the origins of its rankings.
     """
-    days: dict[date, dict[Ranking, list[Record]]] = {}
-    for ranking, record in rankings:
+    days: dict[date, dict[Ranking, list[str]]] = {}
+    for ranking, origin in rankings:
         of_day = days.setdefault(day_of(ranking.served_at), {})
-        of_day.setdefault(ranking, []).append(record)
+        of_day.setdefault(ranking, []).append(origin)
     new = 0
     for day, sources in sorted(days.items()):
-        with setting_aside(unstored, [record for told in sources.values() for record in told]):
+        with setting_aside(unstored, chain.from_iterable(sources.values())):
             new += len(sources) if _write_day(store, day, list(sources)) else 0
     return new
 

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from leap_model import family
-from leap_model.attempt import compact
 from leap_model.catalogue import Catalogue, parse_catalogue
 from leap_model.columns import Jobs
 from leap_model.errors import ArtifactError, LeapError, StoreError
@@ -358,8 +357,8 @@ def _cells(sealed: SealedFolder, by: str, types: int) -> Cells:
 
 
 def _json(document: Any) -> bytes:
-    # Through compact first: a document that is not plain JSON must fail here, not at load.
-    plain = json.loads(compact(document))
+    # There and back first: a document that is not plain JSON must fail here, not at load.
+    plain = json.loads(json.dumps(document))
     return (json.dumps(plain, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
 
 

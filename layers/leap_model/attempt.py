@@ -1,23 +1,24 @@
 """What an attempt is: one completed job attempt on one hardware type (contract section 1)."""
 
 import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from math import isfinite
+from typing import Any, NamedTuple
 
 from leap_model import fields, limits
 from leap_model.errors import MISSING, FieldError
+from leap_model.json_text import compact
 from leap_model.times import now_us
 
 SCHEMA_VERSION = 1
 
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
+class Attempt(NamedTuple):
+    """One valid attempt. Times are int64 microseconds UTC; what the record lacks is None.
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One valid attempt. Times are int64 microseconds UTC; what the record lacks is None."""
+    What is open, `config`, `allocation` and `ranking`, is JSON text: as it is stored, and not a
+    hundred objects in memory for each of a day's attempts.
+    """
 
     attempt_id: str
     job_name: str
@@ -30,13 +31,13 @@ class Attempt:
     launched_at: int | None
     completed_at: int
     throughput: float | None
-    config: dict[str, fields.Scalar]
-    allocation: dict[str, fields.Scalar]
+    config: str
+    allocation: str
     architecture: dict[str, float]
     duration_s: float | None
     cost_usd: float | None
     utilization: float | None
-    ranking: dict[str, Any] | None
+    ranking: str | None
     dropped_values: int
     """Nested values that were left out of config and allocation."""
 
@@ -61,36 +62,47 @@ def parse_attempt(record: Any, now: int | None = None) -> Attempt:
     """
     if not isinstance(record, Mapping):
         raise FieldError("attempt", record, "an object")
-    get = _getter(record)
-    config, dropped_config = fields.scalars(get("config", {}), "config")
-    allocation, dropped_allocation = fields.scalars(get("allocation", {}), "allocation")
+    # A null where a field may be absent is the same as its absence.
+    get = record.get
+    config, dropped_config = _scalars(get("config"), "config")
+    allocation, dropped_allocation = _scalars(get("allocation"), "allocation")
+    per_host, most = get("accelerators_per_host"), limits.MOST_ACCELERATORS_PER_HOST
+    architecture = get("architecture")
     values: dict[str, Any] = {
-        "attempt_id": fields.text(get("attempt_id"), "attempt_id", limits.LONGEST_ATTEMPT_ID),
-        "job_name": fields.text(get("job_name"), "job_name", limits.LONGEST_JOB_NAME),
-        "job_family": _optional_text(get("job_family", None), "job_family"),
-        "model_type": fields.text(get("model_type"), "model_type"),
-        "hardware_type": fields.text(get("hardware_type"), "hardware_type"),
+        "attempt_id": fields.text(
+            get("attempt_id", MISSING), "attempt_id", limits.LONGEST_ATTEMPT_ID
+        ),
+        "job_name": fields.text(get("job_name", MISSING), "job_name", limits.LONGEST_JOB_NAME),
+        "job_family": _optional_text(get("job_family"), "job_family"),
+        "model_type": fields.text(get("model_type", MISSING), "model_type"),
+        "hardware_type": fields.text(get("hardware_type", MISSING), "hardware_type"),
         "num_trainers": fields.integer(
-            get("num_trainers"), "num_trainers", 1, limits.MOST_TRAINERS
+            get("num_trainers", MISSING), "num_trainers", 1, limits.MOST_TRAINERS
         ),
-        "accelerators_per_host": _optional(
-            get, "accelerators_per_host", above=0, most=limits.MOST_ACCELERATORS_PER_HOST
-        ),
-        "batch_size": fields.number(get("batch_size"), "batch_size", above=0),
-        "launched_at": _optional_time(get("launched_at", None), "launched_at"),
+        "accelerators_per_host": _optional(per_host, "accelerators_per_host", above=0, most=most),
+        "batch_size": fields.number(get("batch_size", MISSING), "batch_size", above=0),
+        "launched_at": _optional_time(get("launched_at"), "launched_at"),
         "completed_at": fields.recent_time(
-            get("completed_at"), "completed_at", now_us() if now is None else now
+            get("completed_at", MISSING), "completed_at", now_us() if now is None else now
         ),
-        "throughput": fields.measurement(get("throughput"), "throughput"),
+        "throughput": fields.measurement(get("throughput", MISSING), "throughput"),
         "config": config,
         "allocation": allocation,
-        "architecture": fields.numbers(get("architecture", {}), "architecture"),
-        "duration_s": _optional(get, "duration_s", least=0),
-        "cost_usd": _optional(get, "cost_usd", least=0),
-        "utilization": _optional(get, "utilization", least=0, most=1),
-        "ranking": _ranking(get("ranking", None)),
+        "architecture": {}
+        if architecture is None
+        else fields.numbers(architecture, "architecture"),
+        "duration_s": _optional(get("duration_s"), "duration_s", least=0),
+        "cost_usd": _optional(get("cost_usd"), "cost_usd", least=0),
+        "utilization": _optional(get("utilization"), "utilization", least=0, most=1),
+        "ranking": _ranking(get("ranking")),
     }
-    digest = hashlib.sha256(compact(values).encode()).hexdigest()
+    digest = _digest(values)
+    ranking = values["ranking"]
+    values |= {
+        "config": compact(config),
+        "allocation": compact(allocation),
+        "ranking": None if ranking is None else compact(ranking),
+    }
     return Attempt(
         **values,
         dropped_values=dropped_config + dropped_allocation,
@@ -98,23 +110,19 @@ def parse_attempt(record: Any, now: int | None = None) -> Attempt:
     )
 
 
-def compact(value: Any) -> str:
-    """JSON text that is the same for the same value: keys sorted, no white space, ASCII."""
-    return _ENCODER.encode(value)
+def _digest(values: Mapping[str, Any]) -> str:
+    """Of what a record says, whatever the order and spelling in which it says it."""
+    throughput = values["throughput"]
+    if throughput is not None and not isfinite(throughput):
+        values = {**values, "throughput": repr(throughput)}  # JSON has no number for it
+    return hashlib.sha256(compact(values).encode()).hexdigest()
 
 
-def _getter(record: Mapping[str, Any]) -> Any:
-    """`record[name]`; a null where the field may be absent is the same as its absence."""
-
-    def get(name: str, default: Any = MISSING) -> Any:
-        value = record.get(name, default)
-        return default if value is None and default is not MISSING else value
-
-    return get
+def _scalars(value: Any, field: str) -> tuple[dict[str, fields.Scalar], int]:
+    return ({}, 0) if value is None else fields.scalars(value, field)
 
 
-def _optional(get: Any, field: str, **bounds: float) -> float | None:
-    value = get(field, None)
+def _optional(value: Any, field: str, **bounds: float) -> float | None:
     return None if value is None else fields.number(value, field, **bounds)
 
 

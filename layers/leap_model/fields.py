@@ -4,8 +4,9 @@ Values are what a strict JSON reader gives. Every function raises `FieldError` a
 value in its one internal form. Text is never taken for a number, a boolean never for an integer.
 """
 
-from collections.abc import Mapping
+from collections.abc import ItemsView, Mapping
 from datetime import date
+from functools import lru_cache
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -21,26 +22,31 @@ from leap_model.times import parse_time, start_of
 
 Scalar: TypeAlias = str | float | int | bool | None
 
+_EXACT = 2**53
+"""Whole numbers up to it are told apart by a float."""
+_NUMBERS = frozenset((int, float))
+_EARLIEST = start_of(date(EARLIEST_YEAR, 1, 1))
+
 
 def text(value: Any, field: str, longest: int = LONGEST_NAME) -> str:
     """Text with something in it, trimmed, of at most `longest` characters."""
-    rule = f"text of 1 to {longest:,} characters"
-    if not isinstance(value, str):
-        raise FieldError(field, value, rule)
-    trimmed = value.strip()
-    if not 1 <= len(trimmed) <= longest or not _is_unicode(trimmed):
-        raise FieldError(field, value, rule)
-    return trimmed
+    if isinstance(value, str):
+        trimmed = value.strip()
+        if 1 <= len(trimmed) <= longest and _is_unicode(trimmed):
+            return trimmed
+    raise FieldError(field, value, f"text of 1 to {longest:,} characters")
 
 
 def integer(value: Any, field: str, least: int, most: int) -> int:
     """A whole number between bounds; 64.0 is one, 64.5, true and "64" are none."""
-    rule = f"an integer from {least:,} to {most:,}"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise FieldError(field, value, rule)
-    if not least <= value <= most or value != int(value):
-        raise FieldError(field, value, rule)
-    return int(value)
+    if (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and least <= value <= most
+        and value == int(value)
+    ):
+        return int(value)
+    raise FieldError(field, value, f"an integer from {least:,} to {most:,}")
 
 
 def number(
@@ -52,7 +58,7 @@ def number(
     most: float | None = None,
 ) -> float:
     """A finite number within the bounds that are given."""
-    as_float = _as_float(value)
+    as_float = value if type(value) is float else _as_float(value)
     if (
         as_float is None
         or not isfinite(as_float)
@@ -83,20 +89,18 @@ def boolean(value: Any, field: str) -> bool:
 
 def time(value: Any, field: str) -> int:
     """A time with a zone, as int64 microseconds since 1970-01-01 UTC. Bare numbers have no unit."""
-    rule = "an ISO-8601 time with a zone, such as 2026-01-02T09:00:00Z"
-    if not isinstance(value, str):
-        raise FieldError(field, value, rule)
     try:
-        return parse_time(value.strip())
+        if isinstance(value, str):
+            return parse_time(value.strip())
     except (ValueError, OverflowError):
-        raise FieldError(field, value, rule) from None
+        pass
+    raise FieldError(field, value, "an ISO-8601 time with a zone, such as 2026-01-02T09:00:00Z")
 
 
 def recent_time(value: Any, field: str, now: int) -> int:
     """A `time` at which something may have happened: from 2015 up to a day after `now`."""
     moment = time(value, field)
-    earliest, latest = start_of(date(EARLIEST_YEAR, 1, 1)), now + MOST_AHEAD_US
-    if not earliest <= moment <= latest:
+    if not _EARLIEST <= moment <= now + MOST_AHEAD_US:
         raise FieldError(field, value, f"between {EARLIEST_YEAR} and a day from now")
     return moment
 
@@ -106,17 +110,18 @@ def scalars(value: Any, field: str) -> tuple[dict[str, Scalar], int]:
     kept: dict[str, Scalar] = {}
     dropped = 0
     for name, entry in _entries(value, field):
-        path = f"{field}.{name}"
-        if isinstance(entry, (Mapping, list, tuple)):
-            dropped += 1
-        elif entry is None or isinstance(entry, bool):
-            kept[name] = entry
-        elif isinstance(entry, str):
+        kind = type(entry)
+        if kind is str:
             if len(entry) > LONGEST_TEXT_VALUE or not _is_unicode(entry):
-                raise FieldError(path, entry, f"text of at most {LONGEST_TEXT_VALUE:,} characters")
+                rule = f"text of at most {LONGEST_TEXT_VALUE:,} characters"
+                raise FieldError(f"{field}.{name}", entry, rule)
             kept[name] = entry
+        elif entry is None or kind is bool or (kind is int and -_EXACT < entry < _EXACT):
+            kept[name] = entry
+        elif isinstance(entry, (Mapping, list, tuple)):
+            dropped += 1
         else:
-            number(entry, path)
+            number(entry, f"{field}.{name}")
             kept[name] = _whole(entry)
     return kept, dropped
 
@@ -124,26 +129,35 @@ def scalars(value: Any, field: str) -> tuple[dict[str, Scalar], int]:
 def numbers(value: Any, field: str) -> dict[str, float]:
     """An object of numbers with any names; nulls are left out."""
     return {
-        name: number(entry, f"{field}.{name}")
+        name: float(entry)
+        if type(entry) in _NUMBERS and -_EXACT < entry < _EXACT
+        else number(entry, f"{field}.{name}")
         for name, entry in _entries(value, field)
         if entry is not None
     }
 
 
-def _whole(value: float) -> float:
-    """64.0 as 64: the same value has one form, whatever file it came from."""
-    exact = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
-    return int(value) if exact else value
+def _whole(value: Any) -> float:
+    """64.0 as 64, and what 64 bits do not hold as a float: the same value has one form, whatever
+    file and reader it came from."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _EXACT else value
+    return value if -(2**63) <= value < 2**64 else float(value)
 
 
-def _entries(value: Any, field: str) -> list[tuple[str, Any]]:
-    rule = f"an object of at most {MOST_ENTRIES:,} named values"
+def _entries(value: Any, field: str) -> ItemsView[str, Any]:
     if not isinstance(value, Mapping) or len(value) > MOST_ENTRIES:
-        raise FieldError(field, value, rule)
+        raise FieldError(field, value, f"an object of at most {MOST_ENTRIES:,} named values")
     for name in value:
-        if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME or not _is_unicode(name):
+        if not _is_name(name):
             raise FieldError(f"a name in {field}", name, f"text of 1 to {LONGEST_NAME} characters")
-    return list(value.items())
+    return value.items()
+
+
+@lru_cache(maxsize=4096)
+def _is_name(name: Any) -> bool:
+    """Whether it can name an entry. Kept, because the same few names come again and again."""
+    return isinstance(name, str) and 1 <= len(name) <= LONGEST_NAME and _is_unicode(name)
 
 
 def _as_float(value: Any) -> float | None:

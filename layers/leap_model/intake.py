@@ -3,17 +3,17 @@
 A record that breaks a rule never blocks its neighbours and is never lost.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from leap_model import limits
 from leap_model.attempt import Attempt, parse_attempt
 from leap_model.errors import FieldError, StoreError
+from leap_model.json_text import read_json
 from leap_model.reading import IDENTITY, day_keys, read_days
 from leap_model.rejected import Rejected, write_rejected
 from leap_model.store import Store
@@ -21,8 +21,7 @@ from leap_model.table import by_day, write_day
 from leap_model.times import day_of
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One record as it arrived: its bytes, and its JSON value or, in `fault`, what is wrong.
 
     A `fault` that is text is the rule that the record as a whole breaks.
@@ -39,12 +38,18 @@ class Record:
     @classmethod
     def of_json(cls, body: bytes) -> "Record":
         """A record from JSON text. NaN and infinities pass here: their fields decide."""
-        if len(body) > limits.MOST_RECORD_BYTES:
-            return cls(body, fault=f"at most {limits.MOST_RECORD_BYTES:,} bytes")
-        try:
-            return cls(body, json.loads(body.decode("utf-8")))
-        except (ValueError, RecursionError):
-            return cls(body, fault="one JSON object in UTF-8")
+        value, fault = value_of(body)
+        return cls(body, value, fault)
+
+
+def value_of(body: bytes) -> tuple[Any, str | None]:
+    """The JSON value of a record, or the rule that its bytes break."""
+    if len(body) > limits.MOST_RECORD_BYTES:
+        return None, f"at most {limits.MOST_RECORD_BYTES:,} bytes"
+    try:
+        return read_json(body), None
+    except (ValueError, RecursionError):
+        return None, "one JSON object in UTF-8"
 
 
 @dataclass(slots=True)
@@ -72,10 +77,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Unstored:
-    """Records that an object of the store was to hold, and why it could not be written."""
+    """The origins of records that an object of the store was to hold, and why it could not be
+    written."""
 
     fault: StoreError
-    records: tuple[Record, ...]
+    origins: tuple[str, ...]
 
 
 def take_in(
@@ -94,7 +100,7 @@ def take_in(
     store : Store
         Where attempts and rejected lines go.
     records : iterable of Record
-        One batch; it is held in memory.
+        One batch. Their attempts are held in memory, the records are not.
     counts : Counts
         Added to.
     now : int
@@ -119,8 +125,8 @@ def take_in(
     sources = batch.sources
     counts.duplicates += sum(map(len, sources.values())) - len(new)
     for day, group in by_day(new):
-        told = [record for attempt in group for record in sources[attempt.attempt_id]]
-        with setting_aside(unstored, told):
+        origins = (origin for attempt in group for origin in sources[attempt.attempt_id])
+        with setting_aside(unstored, origins):
             written = write_day(store, day, group, now)
             counts.stored += len(group) if written else 0
             counts.duplicates += 0 if written else len(group)
@@ -128,23 +134,24 @@ def take_in(
 
 
 @contextmanager
-def setting_aside(unstored: list[Unstored] | None, records: Sequence[Record]) -> Iterator[None]:
+def setting_aside(unstored: list[Unstored] | None, origins: Iterable[str]) -> Iterator[None]:
     """Where there is such a list, a StoreError adds to it and goes no further."""
     try:
         yield
     except StoreError as fault:
         if unstored is None:
             raise
-        unstored.append(Unstored(fault, tuple(records)))
+        unstored.append(Unstored(fault, tuple(origins)))
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Attempts by id, each the last of its records; all of an id's records; and what is wrong."""
+    """Attempts by id, each the last of its records; the origins of all of an id's records; and what
+    is wrong, each with its origin."""
 
     attempts: dict[str, Attempt] = field(default_factory=dict)
-    sources: dict[str, list[Record]] = field(default_factory=dict)
-    rejected: list[tuple[Record, Rejected]] = field(default_factory=list)
+    sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    rejected: list[tuple[str, Rejected]] = field(default_factory=list)
 
 
 def _sorted_out(records: Iterable[Record], counts: Counts, now: int) -> _Batch:
@@ -155,10 +162,11 @@ def _sorted_out(records: Iterable[Record], counts: Counts, now: int) -> _Batch:
         try:
             attempt = _parse(record, arrived)
         except FieldError as fault:
-            batch.rejected.append((record, Rejected(record.body, fault, arrived)))
+            batch.rejected.append((record.origin, Rejected(record.body, fault, arrived)))
             continue
         counts.dropped_values += attempt.dropped_values
-        batch.sources.setdefault(attempt.attempt_id, []).append(record)
+        others = batch.sources.get(attempt.attempt_id, ())
+        batch.sources[attempt.attempt_id] = (*others, record.origin)
         other = batch.attempts.get(attempt.attempt_id)
         if other is None or _supersedes(attempt, other):
             batch.attempts[attempt.attempt_id] = attempt
@@ -188,16 +196,16 @@ def _digests(store: Store, attempts: Sequence[Attempt]) -> set[str]:
 
 def _keep_rejected(
     store: Store,
-    rejected: Sequence[tuple[Record, Rejected]],
+    rejected: Sequence[tuple[str, Rejected]],
     counts: Counts,
     unstored: list[Unstored] | None,
 ) -> None:
     """Write the rejected lines of each day of arrival, and count those that are on record."""
-    days: dict[date, list[tuple[Record, Rejected]]] = {}
-    for record, line in rejected:
-        days.setdefault(day_of(line.received_at), []).append((record, line))
+    days: dict[date, list[tuple[str, Rejected]]] = {}
+    for origin, line in rejected:
+        days.setdefault(day_of(line.received_at), []).append((origin, line))
     for day, group in sorted(days.items()):
-        with setting_aside(unstored, [record for record, _ in group]):
+        with setting_aside(unstored, (origin for origin, _ in group)):
             lines = [line for _, line in group]
             write_rejected(store, day, lines)
             counts.rejected += len(lines)

@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-from itertools import groupby
-from typing import Any
+from itertools import accumulate, chain, groupby
+from operator import attrgetter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leap_model.attempt import SCHEMA_VERSION, Attempt, compact
+from leap_model.attempt import SCHEMA_VERSION, Attempt
+from leap_model.limits import DAY_US
 from leap_model.store import Store
 from leap_model.times import day_of
 
@@ -45,18 +46,26 @@ SCHEMA = pa.schema(
 
 def table_of(attempts: Iterable[Attempt], ingested_at: int) -> pa.Table:
     """A table of attempts, in their order."""
-    rows = [_row(attempt, ingested_at) for attempt in attempts]
-    columns = [pa.array([row[field.name] for row in rows], field.type) for field in SCHEMA]
+    rows = list(attempts)
+    told = dict(zip(Attempt._fields, zip(*rows, strict=True), strict=bool(rows)))
+    told["schema_version"] = (SCHEMA_VERSION,) * len(rows)
+    told["ingested_at"] = (ingested_at,) * len(rows)
+    columns = [
+        _architecture(rows, field.type)
+        if field.name == "architecture"
+        else pa.array(told.get(field.name, ()), field.type)
+        for field in SCHEMA
+    ]
     return pa.Table.from_arrays(columns, schema=SCHEMA)
 
 
 def by_day(attempts: Iterable[Attempt]) -> Iterator[tuple[date, list[Attempt]]]:
     """The attempts of each UTC day of completion, in one order whatever order they came in."""
-    ordered = sorted(
-        attempts, key=lambda a: (day_of(a.completed_at), a.attempt_id, a.record_sha256)
-    )
-    for day, group in groupby(ordered, key=lambda attempt: day_of(attempt.completed_at)):
-        yield day, list(group)
+    ordered = sorted(attempts, key=attrgetter("attempt_id", "record_sha256"))
+    ordered.sort(key=_day_number)
+    for _, group in groupby(ordered, key=_day_number):
+        together = list(group)
+        yield day_of(together[0].completed_at), together
 
 
 def write_day(store: Store, day: date, batch: Sequence[Attempt], ingested_at: int) -> bool:
@@ -82,12 +91,18 @@ def _batch_digest(batch: Iterable[Attempt]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _row(attempt: Attempt, ingested_at: int) -> dict[str, Any]:
-    row = {name: getattr(attempt, name) for name in attempt.__slots__}
-    row["config"] = compact(attempt.config)
-    row["allocation"] = compact(attempt.allocation)
-    row["architecture"] = sorted(attempt.architecture.items())
-    row["ranking"] = None if attempt.ranking is None else compact(attempt.ranking)
-    row["schema_version"] = SCHEMA_VERSION
-    row["ingested_at"] = ingested_at
-    return row
+def _day_number(attempt: Attempt) -> int:
+    return attempt.completed_at // DAY_US
+
+
+def _architecture(attempts: Sequence[Attempt], kind: pa.MapType) -> pa.Array:
+    """The maps of some attempts, each ordered by name."""
+    names = [sorted(attempt.architecture) for attempt in attempts]
+    values = [
+        attempt.architecture[name]
+        for attempt, own in zip(attempts, names, strict=True)
+        for name in own
+    ]
+    starts = [0, *accumulate(map(len, names))]
+    keys = pa.array(chain.from_iterable(names), kind.key_type, size=len(values))
+    return pa.MapArray.from_arrays(starts, keys, pa.array(values, kind.item_type))

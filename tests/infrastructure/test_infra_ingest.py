@@ -79,7 +79,7 @@ def test_batches_wait_for_company_and_report_their_failures_one_by_one(
     assert source["EventSourceArn"] == "<IngestQueue.Arn>"
     assert source["FunctionName"] == "<IngestFunction>"
     assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert source["BatchSize"] == 1000
+    assert source["BatchSize"] == 10_000
     # 25,000 attempts a day would otherwise be thousands of objects (CASES D26).
     assert 60 <= source["MaximumBatchingWindowInSeconds"] <= 300
     assert 2 <= source["ScalingConfig"]["MaximumConcurrency"] <= 10

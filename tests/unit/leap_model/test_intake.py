@@ -54,11 +54,12 @@ def test_a_partition_that_cannot_be_written_is_an_error(tmp_path: Path, part: st
 def test_it_is_set_aside_with_its_own_records_where_that_is_asked_for(
     tmp_path: Path, part: str, at: int
 ) -> None:
-    store, records, counts = Failing(tmp_path, part), _two_days_and_a_bad_one(), Counts()
+    store, counts = Failing(tmp_path, part), Counts()
+    records = [one._replace(origin=str(n)) for n, one in enumerate(_two_days_and_a_bad_one())]
     unstored: list[Unstored] = []
     take_in(store, records, counts, NOW, unstored=unstored)
     (lost,) = unstored
-    assert lost.records == (records[at],)
+    assert lost.origins == (records[at].origin,)
     assert "it is full" in str(lost.fault)
     assert (counts.read, counts.stored + counts.rejected) == (3, 2)
     assert len(store.keys("attempts") + store.keys("rejected")) == 2
