@@ -16,6 +16,7 @@ _COMMANDS = {
     "retrain": "cli.commands.retrain",
     "rank": "cli.commands.rank",
     "backtest": "cli.commands.backtest",
+    "merge": "cli.commands.merge",
     "pointer": "cli.commands.pointer",
     "switches": "cli.commands.switches",
     "doctor": "cli.commands.doctor",

@@ -153,8 +153,13 @@ def _training(scope: Construct, settings: Settings, store: Store) -> list[iam.Po
                 "attempts/*", "catalogue/hardware.json", "models/*", "reports/*", *pointers
             ),
         ),
-        allow("s3:PutObject", on=store.objects("models/*", "reports/*", *pointers)),
-        allow("s3:GetObjectTagging", "s3:PutObjectTagging", on=store.objects("models/*")),
+        # Of attempts, it writes those that it merged, and lets go what they hold.
+        allow(
+            "s3:PutObject",
+            on=store.objects("attempts/*/merged-*", "models/*", "reports/*", *pointers),
+        ),
+        allow("s3:GetObjectTagging", on=store.objects("models/*")),
+        allow("s3:PutObjectTagging", on=store.objects("attempts/*", "models/*")),
         allow(
             "ssm:GetParameter",
             "ssm:PutParameter",

@@ -63,6 +63,8 @@ RECORDS_DAYS: Final = 400
 """Attempts, rejected lines and served rankings."""
 SUPERSEDED_DAYS: Final = 60
 """Model versions after retrain tagged them as superseded."""
+MERGED_DAYS: Final = 7
+"""Attempt files after retrain merged them into another."""
 NONCURRENT_DAYS: Final = 30
 """What was overwritten or deleted by mistake can be brought back for so long."""
 ACCESS_LOG_DAYS: Final = 90

@@ -72,6 +72,13 @@ def _lifecycle() -> list[s3.LifecycleRule]:
             tag_filters=limits.SUPERSEDED_TAG,
             expiration=Duration.days(limits.SUPERSEDED_DAYS),
         ),
+        # What a merged file holds: its rows stay for as long as others.
+        s3.LifecycleRule(
+            id="merged-attempts",
+            prefix="attempts/",
+            tag_filters=limits.SUPERSEDED_TAG,
+            expiration=Duration.days(limits.MERGED_DAYS),
+        ),
         s3.LifecycleRule(id="attempts", prefix="attempts/", expiration=records),
         s3.LifecycleRule(id="rejected", prefix="rejected/", expiration=records),
         s3.LifecycleRule(id="rankings", prefix="rankings/", expiration=records),

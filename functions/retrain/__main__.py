@@ -11,6 +11,7 @@ from functions.retrain.deployed import run
 from functions.retrain.environment import Environment
 from functions.retrain.telemetry import emit
 from leap_model.errors import LeapError
+from leap_model.merging import merge
 from leap_model.parameters import Parameters
 from leap_model.s3 import S3Store
 
@@ -33,7 +34,21 @@ def main() -> int:
         emit(environment.stage, metrics)
     if not done:
         _say(done=f"the stage {environment.stage} points at {environment.as_of} already")
+    _merge(store, environment)
     return 0
+
+
+def _merge(store: S3Store, environment: Environment) -> None:
+    """The night is done: what fails here costs it nothing, and the next one goes on."""
+    if environment.test_run:
+        return
+    try:
+        merged = merge(store, environment.as_of)
+    except LeapError as fault:
+        _say(warning=f"small files are left as they are: {fault}")
+        return
+    if merged.days:
+        _say(merged=f"{merged.files:,} files of {merged.days:,} days into {merged.into:,}")
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

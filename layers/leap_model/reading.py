@@ -1,8 +1,10 @@
 """Reads attempts back from their partitions: typed, each attempt once, bad objects set aside."""
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,12 +12,15 @@ import pyarrow.parquet as pq
 
 from leap_model.errors import StoreError
 from leap_model.store import Store
-from leap_model.table import SCHEMA, partition
+from leap_model.table import SCHEMA, is_merged, name_of, partition, sources_of
 
 IDENTITY = ("attempt_id", "completed_at", "record_sha256")
 """What tells two records of one attempt apart."""
 
 _REQUIRED = {field.name for field in SCHEMA if not field.nullable}
+_SMALL = 2**20
+_LISTINGS = 4
+"""How often a day is listed before what is not there is taken for gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +69,54 @@ def read_days(
     tables = [schema.empty_table()]
     skipped: list[str] = []
     holes: list[str] = []
-    for day, keys in days:
-        total = lost = bad = 0
-        for key in keys:
-            size = store.size(key) or 0
-            table = _read(store, key, schema)
-            total += size
-            if table is None:
-                skipped.append(key)
-                lost += size
-                bad += 1
-            else:
-                tables.append(table)
-        if bad == len(keys) or lost * 2 > total:
-            holes.append(
-                f"most of {day} cannot be read: {lost:,} of {total:,} bytes, in {bad} of "
-                f"{len(keys)} objects, the last {skipped[-1]}"
-            )
+    with ThreadPoolExecutor(store.readers) as pool:
+        for day, keys in days:
+            parts = _parts(pool, store, day, keys, schema)
+            # One piece a day, however many objects: what comes after sees few of them.
+            known = [part.table for part in parts if part.table is not None]
+            tables.append(pa.concat_tables([schema.empty_table(), *known]).combine_chunks())
+            bad = [part for part in parts if part.table is None]
+            skipped += [part.key for part in bad]
+            total, lost = (sum(part.size for part in some) for some in (parts, bad))
+            if len(bad) == len(parts) or lost * 2 > total:
+                holes.append(
+                    f"most of {day} cannot be read: {lost:,} of {total:,} bytes, in {len(bad)} of "
+                    f"{len(parts)} objects" + (f", the last {bad[-1].key}" if bad else "")
+                )
     return Read(pa.concat_tables(tables), tuple(skipped), tuple(holes))
+
+
+class _Part(NamedTuple):
+    """An object's bytes, its table where it is an attempt file, and whose rows are in it too."""
+
+    key: str
+    size: int
+    table: pa.Table | None
+    sources: frozenset[str] = frozenset()
+
+
+def _parts(
+    pool: Executor, store: Store, day: date, keys: Sequence[str], schema: pa.Schema
+) -> list[_Part]:
+    """A day's objects but those that were merged into another.
+
+    Objects may be merged while they are read: where one is gone the day is listed anew, so that
+    whatever lay there is in one of those that are read.
+    """
+
+    def part(key: str) -> _Part | None:
+        content = store.read(key)
+        return None if content is None else _part(key, content, schema)
+
+    for _ in range(_LISTINGS):
+        parts = list(pool.map(part, filter(is_merged, keys)))
+        held = frozenset[str]().union(*(part.sources for part in parts if part is not None))
+        rest = [key for key in keys if not is_merged(key) and name_of(key) not in held]
+        parts += pool.map(part, rest)
+        if None not in parts:
+            break
+        keys = day_keys(store, day)
+    return [part for part in parts if part is not None]
 
 
 def distinct(table: pa.Table) -> pa.Table:
@@ -98,24 +133,36 @@ def distinct(table: pa.Table) -> pa.Table:
     return table.filter(first)
 
 
-def _read(store: Store, key: str, schema: pa.Schema) -> pa.Table | None:
-    """One object under the schema, or None where it is no attempt file."""
-    content = store.read(key)
+def _part(key: str, content: bytes, schema: pa.Schema) -> _Part:
+    """One object under the schema, without a table where it is no attempt file."""
     try:
-        file = pq.ParquetFile(pa.BufferReader(content or b""))
-        present = set(file.schema_arrow.names)
-        if not {name for name in schema.names if name in _REQUIRED} <= present:
-            return None
-        table = file.read(columns=[name for name in schema.names if name in present])
-        columns = [
-            table[field.name].cast(field.type)
-            if field.name in present
-            else pa.nulls(len(table), field.type)
-            for field in schema
-        ]
-        return _complete(pa.Table.from_arrays(columns, schema=schema))
+        file = pq.ParquetFile(pa.BufferReader(content))
+        own = file.schema_arrow
+        # Of a small object the threads cost more than the reading.
+        table = _table_of(file, own, schema, threads=len(content) > _SMALL)
     except (pa.ArrowException, OSError):
+        return _Part(key, len(content), None)
+    sources = sources_of(own) if table is not None and is_merged(key) else frozenset[str]()
+    return _Part(key, len(content), table, sources)
+
+
+def _table_of(
+    file: pq.ParquetFile, own: pa.Schema, schema: pa.Schema, *, threads: bool
+) -> pa.Table | None:
+    present = set(own.names)
+    if not {name for name in schema.names if name in _REQUIRED} <= present:
         return None
+    wanted = [name for name in schema.names if name in present]
+    table = file.read(columns=wanted, use_threads=threads)
+    if own.equals(SCHEMA):
+        return pa.Table.from_arrays(table.select(wanted).columns, schema=schema)
+    columns = [
+        table[field.name].cast(field.type)
+        if field.name in present
+        else pa.nulls(len(table), field.type)
+        for field in schema
+    ]
+    return _complete(pa.Table.from_arrays(columns, schema=schema))
 
 
 def _complete(table: pa.Table) -> pa.Table:

@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -39,6 +39,8 @@ class S3Store:
     cache : Path, optional
         Folder for artifacts that were fetched; by default one in the temporary folder.
     """
+
+    readers = 8
 
     def __init__(
         self, bucket: str, prefix: str = "", s3: Any = None, cache: Path | None = None
@@ -107,6 +109,13 @@ class S3Store:
                 return tag
             raise
 
+    def expire(self, keys: Sequence[str]) -> None:
+        def mark(key: str) -> None:
+            self._unless_absent(key, lambda name: self._tag(name, superseded=True), "tagged")
+
+        with ThreadPoolExecutor(_DOWNLOADS) as pool:
+            list(pool.map(mark, keys))
+
     def folder(self, prefix: str) -> Path:
         """The artifact's files in the cache, fetched once, several at a time.
 
@@ -155,16 +164,19 @@ class S3Store:
 
     def _mark(self, keys: list[str], *, superseded: bool) -> None:
         """Give every object the tag that lets it expire, or another value of it."""
-        # Another value rather than none: taking a tag off would be one more right to have.
-        tags = [{"Key": SUPERSEDED, "Value": "true" if superseded else "false"}]
 
         def mark(key: str) -> None:
             if self._is_superseded(key) != superseded:
                 with _speaking(key, "tagged"):
-                    self._s3.put_object_tagging(**self._place(key), Tagging={"TagSet": tags})
+                    self._tag(self._name(key), superseded=superseded)
 
         with ThreadPoolExecutor(_DOWNLOADS) as pool:
             list(pool.map(mark, keys))
+
+    def _tag(self, name: str, *, superseded: bool) -> None:
+        # Another value rather than none: taking a tag off would be one more right to have.
+        tags = [{"Key": SUPERSEDED, "Value": "true" if superseded else "false"}]
+        self._s3.put_object_tagging(Bucket=self.bucket, Key=name, Tagging={"TagSet": tags})
 
     def _is_superseded(self, key: str) -> bool:
         with _speaking(key, "tagged"):
@@ -241,8 +253,8 @@ class S3Store:
                         raise
         return str(answer["ETag"])
 
-    def _unless_absent(self, key: str, ask: Callable[[str], T]) -> T | None:
-        with _speaking(key, "read"):
+    def _unless_absent(self, key: str, ask: Callable[[str], T], verb: str = "read") -> T | None:
+        with _speaking(key, verb):
             try:
                 return ask(self._name(key))
             except Exception as fault:

@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -35,6 +35,9 @@ def checked_key(key: str) -> str:
 class Store(Protocol):
     """What LEAP needs of a place that keeps objects."""
 
+    readers: int
+    """How many objects are best read at a time."""
+
     def keys(self, prefix: str) -> list[str]:
         """Every key below a prefix (a folder), sorted; none is an empty list."""
 
@@ -58,6 +61,10 @@ class Store(Protocol):
         ConflictError
             The object is another by now.
         """
+
+    def expire(self, keys: Sequence[str]) -> None:
+        """Let objects go, whose content lies elsewhere too: at once, or when the store's own rule
+        removes them. Those that are gone already are no error."""
 
     def folder(self, prefix: str) -> Path:
         """A local folder that holds the files of the artifact below a prefix."""
@@ -83,6 +90,8 @@ def overwrite(store: Store, key: str, content: bytes) -> None:
 
 class LocalStore:
     """A store in a folder. Writes appear whole or not at all, also to other processes."""
+
+    readers = 2
 
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root)
@@ -134,6 +143,11 @@ class LocalStore:
             _sync_folder(path.parent)
         return _tag(content)
 
+    def expire(self, keys: Sequence[str]) -> None:
+        for key in keys:
+            with _writing(key, "removed"):
+                self._path(key).unlink(missing_ok=True)
+
     def folder(self, prefix: str) -> Path:
         return self._path(prefix)
 
@@ -162,11 +176,11 @@ def _tag(content: bytes) -> str:
 
 
 @contextmanager
-def _writing(key: str) -> Iterator[None]:
+def _writing(key: str, verb: str = "written") -> Iterator[None]:
     try:
         yield
     except OSError as fault:
-        raise StoreError(f"{key[:80]} cannot be written: {fault.strerror or fault}") from None
+        raise StoreError(f"{key[:80]} cannot be {verb}: {fault.strerror or fault}") from None
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """Attempts as Parquet: the one schema, and how a batch becomes objects of the store."""
 
 import hashlib
+import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import accumulate, chain, groupby
@@ -15,6 +17,11 @@ from leap_model.store import Store
 from leap_model.times import day_of
 
 _TIME = pa.timestamp("us", tz="UTC")
+_MERGED = "merged-"
+_SOURCES = b"leap.sources"
+_APPENDED = re.compile(r"[0-9a-f]{32}\.parquet")
+_FEW = 100
+"""Rows."""
 
 SCHEMA = pa.schema(
     [
@@ -74,9 +81,46 @@ def write_day(store: Store, day: date, batch: Sequence[Attempt], ingested_at: in
     Its key is derived from the records, so that the same batch written again writes nothing.
     """
     sink = pa.BufferOutputStream()
-    pq.write_table(table_of(batch, ingested_at), sink, compression="zstd")
+    # Of a few rows dictionaries, statistics and zstd cost more to read than they save.
+    few = {"compression": "snappy", "use_dictionary": False, "write_statistics": False}
+    options = few if len(batch) < _FEW else {"compression": "zstd"}
+    pq.write_table(table_of(batch, ingested_at), sink, **options)
     key = f"{partition(day)}/{_batch_digest(batch)}.parquet"
     return store.create(key, sink.getvalue().to_pybytes())
+
+
+def write_merged(store: Store, day: date, table: pa.Table, sources: Sequence[str]) -> bool:
+    """Write the rows of some of a day's objects as one, which says in its metadata what their names
+    were; False where it is there already. Its key is derived from the names."""
+    told = {**(table.schema.metadata or {}), _SOURCES: json.dumps(sorted(sources)).encode()}
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata(told), sink, compression="zstd")
+    digest = hashlib.sha256("\n".join(sorted(sources)).encode()).hexdigest()[:32]
+    key = f"{partition(day)}/{_MERGED}{digest}.parquet"
+    return store.create(key, sink.getvalue().to_pybytes())
+
+
+def is_merged(key: str) -> bool:
+    """Whether a key is one of `write_merged`."""
+    return name_of(key).startswith(_MERGED)
+
+
+def is_appended(key: str) -> bool:
+    """Whether a key is one of `write_day`."""
+    return _APPENDED.fullmatch(name_of(key)) is not None
+
+
+def sources_of(schema: pa.Schema) -> frozenset[str]:
+    """The names of the objects whose rows one of this schema holds."""
+    try:
+        return frozenset(map(str, json.loads((schema.metadata or {}).get(_SOURCES, b"[]"))))
+    except (ValueError, TypeError, RecursionError):
+        return frozenset()  # whatever it is, it names nothing
+
+
+def name_of(key: str) -> str:
+    """What an object is called in its folder."""
+    return key.rsplit("/", 1)[-1]
 
 
 def partition(day: date) -> str:

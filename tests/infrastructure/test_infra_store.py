@@ -76,6 +76,12 @@ def test_what_is_overwritten_can_be_brought_back(template: Template) -> None:
     assert "ExpirationInDays" not in rule
 
 
+def test_what_was_merged_goes_after_a_week_and_what_holds_it_stays(template: Template) -> None:
+    superseded = {"leap-superseded": "true"}
+    assert days_until_gone(template, "attempts/dt=2026-01-02/a.parquet", superseded) == 7
+    assert days_until_gone(template, "attempts/dt=2026-01-02/merged-a.parquet", {}) == 400
+
+
 @pytest.mark.parametrize("key", LIVE)
 def test_nothing_that_serves_or_may_serve_again_ever_expires(template: Template, key: str) -> None:
     assert days_until_gone(template, key, {}) is None

@@ -12,12 +12,15 @@ import pytest
 
 import functions.retrain.__main__ as command
 from leap_model.artifact import load
+from leap_model.errors import StoreError
+from leap_model.intake import Counts, Record, take_in
 from leap_model.parameters import Parameters, deployed_pointer
 from leap_model.pointer import Pointer, read_pointer
 from leap_model.s3 import S3Store
 from leap_model.sealed import MANIFEST
+from leap_model.table import is_appended, is_merged
 from tests.aws import account, copied, train_quickly
-from tests.support import filled, fleet
+from tests.support import NOW, attempt, filled, fleet
 
 NAME = 'asmith@example.com-ctr\n{"level":"ERROR"}'
 STAGES = ["read", "train", "publish", "upload", "point"]
@@ -102,6 +105,56 @@ def test_a_stop_at_any_stage_leaves_what_served_and_nothing_half(
     assert after is not None
     assert after.as_of == "2026-01-13"
     load(bucket.folder(after.uri), after.manifest_sha256)
+
+
+def _small(bucket: S3Store) -> list[str]:
+    """A day in files of one attempt each; their keys."""
+    for at in range(16):
+        entry = attempt(attempt_id=f"small-{at}", completed_at="2026-01-12T09:00:00Z")
+        records = [Record.of_json(json.dumps(entry).encode())]
+        take_in(bucket, records, Counts(), NOW, look_up=False)
+    return [key for key in bucket.keys("attempts/dt=2026-01-12") if is_appended(key)]
+
+
+def test_a_night_merges_small_files_and_the_next_one_reads_the_same(
+    bucket: S3Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    small = _small(bucket)
+    assert command.main() == 0
+    said = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert f"{len(small)} files of 1 days into 1" in [line.get("merged") for line in said]
+    assert any(map(is_merged, bucket.keys("attempts/dt=2026-01-12")))
+    (first,) = _pointers(bucket)
+    monkeypatch.setenv("LEAP_SCHEDULED_TIME", "2026-01-14T02:00:00Z")
+    monkeypatch.setenv("LEAP_LEAST_COMPLETE", "0")
+    assert command.main() == 0
+    (second,) = _pointers(bucket)
+    assert first is not None
+    assert second is not None
+    rows = [
+        json.loads(bucket.read(f"reports/throughput/{pointer.version}/metrics.json") or b"")[
+            "attempts"
+        ]["read"]
+        for pointer in (first, second)
+    ]
+    assert rows[0] == rows[1]
+
+
+def test_a_merge_that_fails_costs_the_night_nothing(
+    bucket: S3Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: Any) -> None:
+        raise StoreError("attempts/x cannot be tagged: AccessDenied")
+
+    _small(bucket)
+    monkeypatch.setattr(S3Store, "expire", refused)
+    assert command.main() == 0
+    said = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    warning = "small files are left as they are: attempts/x cannot be tagged: AccessDenied"
+    assert warning in [line.get("warning") for line in said]
+    (pointer,) = _pointers(bucket)
+    assert pointer is not None
+    assert pointer.as_of == "2026-01-13"
 
 
 @pytest.mark.parametrize("fault", [ValueError(NAME), KeyError(NAME), OSError(5, NAME)], ids=repr)

@@ -78,6 +78,29 @@ def test_keys_that_climb_out_are_refused(either: Any, key: str) -> None:
             use(key)
 
 
+def test_what_may_go_goes_by_the_buckets_own_rule(bucket: S3Store) -> None:
+    for key in ("a/b", "a/c"):
+        bucket.create(key, b"x")
+    for _ in range(2):
+        bucket.expire(["a/b", "a/gone"])
+    client = boto3.client("s3")
+    tags = {
+        key: client.get_object_tagging(Bucket="fleet", Key=f"stage/one/{key}")["TagSet"]
+        for key in ("a/b", "a/c")
+    }
+    assert tags == {"a/b": [{"Key": s3.SUPERSEDED, "Value": "true"}], "a/c": []}
+    assert bucket.keys("a") == ["a/b", "a/c"]
+
+
+def test_what_may_go_of_a_folder_is_gone(tmp_path: Path) -> None:
+    folder = LocalStore(tmp_path)
+    for key in ("a/b", "a/c"):
+        folder.create(key, b"x")
+    for _ in range(2):
+        folder.expire(["a/b", "a/gone"])
+    assert folder.keys("a") == ["a/c"]
+
+
 def test_more_than_a_listing_holds_is_listed(bucket: S3Store) -> None:
     for at in range(1_001):
         bucket.create(f"attempts/dt=2026-01-02/{at:04}.parquet", b"")

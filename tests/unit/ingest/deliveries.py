@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,10 @@ class MemoryStore(LocalStore):
 
     def read(self, key: str) -> bytes | None:
         return self.objects.get(key)
+
+    def expire(self, keys: Sequence[str]) -> None:
+        for key in keys:
+            self.objects.pop(key, None)
 
     def create(self, key: str, content: bytes) -> bool:
         self.writes.append(checked_key(key))
