@@ -1,4 +1,4 @@
-"""Small files: a month of 75,000 attempts in files of one, read before and after they are merged."""
+"""Small files: 75,000 attempts of a month, a file each, read before and after they are merged."""
 
 import time
 from collections.abc import Callable
