@@ -17,6 +17,7 @@ _COMMANDS = {
     "rank": "cli.commands.rank",
     "backtest": "cli.commands.backtest",
     "merge": "cli.commands.merge",
+    "view": "cli.commands.view",
     "pointer": "cli.commands.pointer",
     "switches": "cli.commands.switches",
     "doctor": "cli.commands.doctor",

@@ -90,6 +90,7 @@ def _objects(stack: LeapStack) -> Iterator[Accepted]:
     yield rank, _under(stack, "models"), "It reads whichever version the pointer names"
     yield ranker, _under(stack, "models"), "It reads whichever version the pointer names"
     yield task, _under(stack, "attempts"), "It reads every day of its window"
+    yield task, _under(stack, "attempts", "*/merged-*"), "It merges the small files of any day"
     yield task, _under(stack, "models"), "It alone writes versions, a name for each"
     yield task, _under(stack, "reports"), "It writes a report for each version"
     stage = stack.settings.stage
@@ -98,7 +99,7 @@ def _objects(stack: LeapStack) -> Iterator[Accepted]:
         yield task, _under(stack, moves), f"It records each move of {target}, a number for each"
 
 
-def _under(stack: LeapStack, folder: str) -> str:
-    """cdk-nag's name for a right to all objects below a folder of the store."""
+def _under(stack: LeapStack, folder: str, names: str = "*") -> str:
+    """cdk-nag's name for a right to all objects below a folder of the store, or of some names."""
     bucket = stack.get_logical_id(stack.store.resource)
-    return f"AwsSolutions-IAM5[Resource::<{bucket}.Arn>/{folder}/*]"
+    return f"AwsSolutions-IAM5[Resource::<{bucket}.Arn>/{folder}/{names}]"

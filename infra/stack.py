@@ -10,6 +10,7 @@ from infra.rank import Rank
 from infra.retrain import Retrain
 from infra.settings import Settings
 from infra.store import Store
+from infra.views import Views
 
 
 class LeapStack(Stack):
@@ -25,6 +26,7 @@ class LeapStack(Stack):
         )
         self.settings = settings
         self.store = Store(self, "Store", settings)
+        self.views = Views(self, "Views", settings, self.store)
         self.ingest = Ingest(self, "Ingest", settings, self.store)
         self.rank = Rank(self, "Rank", settings, self.store, self.ingest.bus)
         self.retrain = Retrain(self, "Retrain", settings, self.store)
@@ -44,6 +46,7 @@ class LeapStack(Stack):
             "QueueUrl": self.ingest.queue.queue_url,
             "DeadLettersUrl": self.ingest.dead_letters.queue_url,
             "BucketName": self.store.bucket.bucket_name,
+            "Database": self.views.database_name,
             "RankUrl": self.rank.url.url,
             "Schedule": self.retrain.schedule.ref,
             "AlarmTopic": self.observability.alarms.topic.topic_arn,

@@ -16,13 +16,17 @@ from botocore.exceptions import ClientError
 
 from cli.local_aws.errors import LocalAwsError
 from leap_model.artifact import load
+from leap_model.intake import Counts, Record, take_in
+from leap_model.limits import DAY_US
 from leap_model.moves import read_moves
 from leap_model.parameters import Parameters, deployed_pointer, pointer_parameter
 from leap_model.pointer import Pointer, pointer_key, read_pointer
 from leap_model.s3 import SUPERSEDED
+from leap_model.times import start_of
 from tests.end_to_end.conftest import STAGE, Stage
 from tests.end_to_end.lone_nights import LoneNights, Night
 from tests.end_to_end.permissions import TABLE, Grant, Rights
+from tests.support import attempt
 
 ROLE = "RetrainTaskRole"
 TARGET = "throughput"
@@ -75,8 +79,12 @@ REFUSED = [
     Refused("s3:PutObject", "STORE/reports/*", 2, "reports/throughput/VERSION/metrics", True, True),
 ]
 TAGGING = Grant(ROLE, "s3:PutObjectTagging", "STORE/models/*")
+MERGING = [
+    Grant(ROLE, "s3:PutObject", "STORE/attempts/*/merged-*"),
+    Grant(ROLE, "s3:PutObjectTagging", "STORE/attempts/*"),
+]
 CODE = Grant(ROLE, "s3:GetObject", "the task's code")
-GRANTS = [*(row.grant for row in REFUSED), TAGGING, CODE]
+GRANTS = [*(row.grant for row in REFUSED), TAGGING, *MERGING, CODE]
 
 
 class Calendar:
@@ -203,6 +211,35 @@ def test_without_the_right_to_tag_a_night_is_done_and_nothing_expires(
     calendar.tomorrow()
     words = f"exit code 1 after the pointer moved: `{said}`; the next night tags what is superseded"
     TABLE.add(TAGGING, MEASURED, words)
+
+
+@pytest.mark.parametrize("grant", MERGING, ids=str)
+def test_without_a_right_to_merge_a_night_is_done_and_small_files_stay(
+    calendar: Calendar, rights: Rights, grant: Grant
+) -> None:
+    day = FIRST - timedelta(days=1)
+    small = [
+        attempt(attempt_id=f"{grant.action}-{at}", completed_at=f"{day}T08:00:00Z")
+        for at in range(16)
+    ]
+    for entry in small:
+        record = Record.of_json(json.dumps(entry).encode())
+        take_in(calendar.store, [record], Counts(), start_of(day) + DAY_US, look_up=False)
+    with rights.without(grant):
+        refused = calendar.night()
+    (warning,) = [line["warning"] for line in refused.said if "warning" in line]
+    assert (refused.code, refused.errors) == (0, [])
+    said = rights.short(warning)
+    assert said.startswith("small files are left as they are: attempts/dt=DAY/")
+    assert said.endswith(": AccessDenied")
+    stored, seen = calendar.pointers()
+    assert stored == seen
+    calendar.tomorrow()
+    done = calendar.night()
+    assert (done.code, done.errors) == (0, [])
+    assert not [line for line in done.said if "warning" in line]
+    calendar.tomorrow()
+    TABLE.add(grant, MEASURED, f"the night is done: `{said}`; the next one merges")
 
 
 def test_a_task_that_may_not_fetch_its_code_says_so_and_ends(

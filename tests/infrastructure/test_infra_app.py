@@ -144,6 +144,7 @@ def test_the_stack_says_what_people_and_launchers_need(template: Template) -> No
         "QueueUrl": "<IngestQueue>",
         "DeadLettersUrl": "<IngestDeadLetters>",
         "BucketName": "<StoreBucket>",
+        "Database": f"leap_{template.stage}",
         "RankUrl": "<RankFunctionFunctionUrl.FunctionUrl>",
         "Schedule": "<RetrainSchedule>",
         "AlarmTopic": "<ObservabilityAlarmsTopic>",
