@@ -1,11 +1,10 @@
 """Arrow columns as the library's columns, without a Python object a row."""
 
-import json
-
 import numpy as np
 import pyarrow as pa
 
 from leap_model.columns import Floats, Ints, Labels, Objects, Open
+from leap_model.json_text import read_json
 
 
 def floats_of(column: pa.ChunkedArray) -> Floats:
@@ -31,7 +30,7 @@ def labels_of(column: pa.ChunkedArray | pa.Array) -> Labels:
 def objects_of_json(column: pa.ChunkedArray) -> Objects:
     """(n,) objects from JSON text; each distinct text is parsed once."""
     texts = labels_of(column)
-    return Objects.of([*map(json.loads, texts.values), None]).take(texts.codes)
+    return Objects.of([*map(read_json, texts.values), None]).take(texts.codes)
 
 
 def objects_of_map(column: pa.ChunkedArray) -> Objects:

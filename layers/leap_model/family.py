@@ -11,6 +11,7 @@ Case is kept for the same reason, and because a launcher repeats its own.
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 RULES_VERSION: int = 1
@@ -157,12 +158,18 @@ def family_of(job_name: str, job_family: str | None = None) -> str:
     if job_family is not None and (given := _normalise(job_family)):
         return given
     whole = _normalise(job_name)
-    family = _peel(_cut(whole))
+    return _named(_cut(whole)) or whole or BLANK
+
+
+@lru_cache(maxsize=65_536)
+def _named(cut: str) -> str:
+    """What names the job in a name after its first cut; empty where nothing does. Kept, because
+    runs of one job differ mostly in what the first cut takes away."""
+    family = _peel(cut)
     while _ANYWHERE.search(family) or family != _normalise(family):
         family = _peel(_cut(_normalise(family)))  # what a cut brought together
-    if all(_GENERIC.fullmatch(word[0]) for word in _WORD.finditer(family)):
-        return whole or BLANK
-    return family
+    generic = all(_GENERIC.fullmatch(word[0]) for word in _WORD.finditer(family))
+    return "" if generic else family
 
 
 def _normalise(text: str) -> str:

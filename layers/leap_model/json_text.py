@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 
 
-def read_json(body: bytes) -> Any:
-    """The value of JSON text in UTF-8. NaN and infinities pass: their fields decide.
+def read_json(body: bytes | str) -> Any:
+    """The value of JSON text, in UTF-8 where it is bytes. NaN and infinities pass: fields decide.
 
     Raises
     ------
@@ -18,7 +18,7 @@ def read_json(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        return json.loads(body.decode("utf-8"))
+        return json.loads(body if isinstance(body, str) else body.decode("utf-8"))
 
 
 def compact(value: Any) -> str:
