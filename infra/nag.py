@@ -94,6 +94,7 @@ def _objects(stack: LeapStack) -> Iterator[Accepted]:
     yield task, _under(stack, "models"), "It alone writes versions, a name for each"
     yield task, _under(stack, "reports"), "It writes a report for each version"
     stage = stack.settings.stage
+    yield task, _under(stack, f"scratch/{stage}"), "It keeps the fits of a night, a name for each"
     for target in TRAINED_TARGETS:
         moves = f"pointers/{stage}/{target}.moves"
         yield task, _under(stack, moves), f"It records each move of {target}, a number for each"

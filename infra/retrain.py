@@ -144,19 +144,22 @@ def _training(scope: Construct, settings: Settings, store: Store) -> list[iam.Po
         for target in limits.TRAINED_TARGETS
         for part in (".json", ".moves/*")
     ]
+    # Fits that are finished, for the run that comes after one that was killed.
+    scratch = f"scratch/{settings.stage}/*"
     return [
         # On the whole bucket: without it S3 answers 403 for what is not there, as on a first night.
         allow("s3:ListBucket", on=[store.bucket.bucket_arn]),
         allow(
             "s3:GetObject",
             on=store.objects(
-                "attempts/*", "catalogue/hardware.json", "models/*", "reports/*", *pointers
+                *("attempts/*", "catalogue/hardware.json", "models/*", "reports/*", scratch),
+                *pointers,
             ),
         ),
         # Of attempts, it writes those that it merged, and lets go what they hold.
         allow(
             "s3:PutObject",
-            on=store.objects("attempts/*/merged-*", "models/*", "reports/*", *pointers),
+            on=store.objects("attempts/*/merged-*", "models/*", "reports/*", scratch, *pointers),
         ),
         allow("s3:GetObjectTagging", on=store.objects("models/*")),
         allow("s3:PutObjectTagging", on=store.objects("attempts/*", "models/*")),

@@ -65,6 +65,8 @@ SUPERSEDED_DAYS: Final = 60
 """Model versions after retrain tagged them as superseded."""
 MERGED_DAYS: Final = 7
 """Attempt files after retrain merged them into another."""
+SCRATCH_DAYS: Final = 3
+"""Finished fits of a night, for the run that comes after one that was killed."""
 NONCURRENT_DAYS: Final = 30
 """What was overwritten or deleted by mistake can be brought back for so long."""
 ACCESS_LOG_DAYS: Final = 90

@@ -79,6 +79,9 @@ def _lifecycle() -> list[s3.LifecycleRule]:
             tag_filters=limits.SUPERSEDED_TAG,
             expiration=Duration.days(limits.MERGED_DAYS),
         ),
+        s3.LifecycleRule(
+            id="scratch", prefix="scratch/", expiration=Duration.days(limits.SCRATCH_DAYS)
+        ),
         s3.LifecycleRule(id="attempts", prefix="attempts/", expiration=records),
         s3.LifecycleRule(id="rejected", prefix="rejected/", expiration=records),
         s3.LifecycleRule(id="rankings", prefix="rankings/", expiration=records),

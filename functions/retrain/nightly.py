@@ -1,6 +1,7 @@
 """One nightly run: window → train → evaluate → publish → point."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, timedelta
 from importlib.metadata import version as installed
 from typing import Any
@@ -14,6 +15,7 @@ from functions.retrain.description import describe
 from functions.retrain.earlier import earlier_nights, report_of, this_night
 from functions.retrain.evaluation import evaluate
 from functions.retrain.judged import Judged
+from functions.retrain.learning.kept import Scratch
 from functions.retrain.live import score_live
 from functions.retrain.pointing import point, why_not
 from functions.retrain.reports import write_reports
@@ -79,6 +81,8 @@ def retrain(
     """
     stages = Stages(watch)
     target = settings.target
+    scratch = Scratch.of(store, stage, target.name)
+    settings = replace(settings, scratch=scratch)
     with stages("read"):
         catalogue = stored_catalogue(store)
         records, window, day = _read(store, as_of, catalogue, settings)
@@ -138,6 +142,7 @@ def retrain(
         **described,
     }
     write_reports(store, target.name, packed.version, metrics)
+    scratch.clear(store)
     return metrics
 
 

@@ -9,6 +9,7 @@ from functions.retrain.dataset import Attempts
 from functions.retrain.learning.estimator import Fitted, Source, TrainingSet, scale_of
 from functions.retrain.learning.memory import Memory, remembered
 from functions.retrain.learning.threads import one_thread
+from functions.retrain.learning.workers import FEWEST_ROWS
 from functions.retrain.settings import Settings
 from functions.retrain.sources import columns_without
 from functions.retrain.window import Window
@@ -129,6 +130,8 @@ def train(
 ) -> Trained:
     """Fit on attempts that all have a usable measurement."""
     rows = training_set(attempts, outcomes, catalogue, settings.target)
+    if settings.scratch is not None and len(rows) >= FEWEST_ROWS:
+        rows = replace(rows, keeping=settings.scratch.keeping(rows))
     fitted = settings.estimator.fit(rows, settings.seed, settings.processes)
     schema = fitted.schema or rows.schema
     return Trained(settings.target, fitted, schema, rows_by_type(attempts), len(attempts))

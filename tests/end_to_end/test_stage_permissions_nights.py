@@ -83,8 +83,12 @@ MERGING = [
     Grant(ROLE, "s3:PutObject", "STORE/attempts/*/merged-*"),
     Grant(ROLE, "s3:PutObjectTagging", "STORE/attempts/*"),
 ]
+KEEPING = [
+    Grant(ROLE, "s3:PutObject", "STORE/scratch/STAGE/*"),
+    Grant(ROLE, "s3:GetObject", "STORE/scratch/STAGE/*"),
+]
 CODE = Grant(ROLE, "s3:GetObject", "the task's code")
-GRANTS = [*(row.grant for row in REFUSED), TAGGING, *MERGING, CODE]
+GRANTS = [*(row.grant for row in REFUSED), TAGGING, *MERGING, *KEEPING, CODE]
 
 
 class Calendar:
@@ -240,6 +244,25 @@ def test_without_a_right_to_merge_a_night_is_done_and_small_files_stay(
     assert not [line for line in done.said if "warning" in line]
     calendar.tomorrow()
     TABLE.add(grant, MEASURED, f"the night is done: `{said}`; the next one merges")
+
+
+@pytest.mark.parametrize("grant", KEEPING, ids=str)
+def test_without_a_right_to_keep_fits_a_night_makes_them_all_the_same(
+    calendar: Calendar, rights: Rights, grant: Grant
+) -> None:
+    before = calendar.store.keys(f"scratch/{STAGE}")
+    with rights.without(grant):
+        done = calendar.night()
+    assert (done.code, done.errors) == (0, [])
+    stored, seen = calendar.pointers()
+    assert stored == seen
+    assert stored is not None
+    assert stored.as_of == calendar.today.isoformat()
+    kept = calendar.store.keys(f"scratch/{STAGE}") != before
+    assert kept == (grant.action == "s3:GetObject")
+    calendar.tomorrow()
+    words = "the night is done; had it been killed, the next try would make its fits anew"
+    TABLE.add(grant, MEASURED, words)
 
 
 def test_a_task_that_may_not_fetch_its_code_says_so_and_ends(

@@ -82,6 +82,10 @@ def test_what_was_merged_goes_after_a_week_and_what_holds_it_stays(template: Tem
     assert days_until_gone(template, "attempts/dt=2026-01-02/merged-a.parquet", {}) == 400
 
 
+def test_what_a_night_kept_for_the_one_after_a_kill_goes(template: Template) -> None:
+    assert days_until_gone(template, "scratch/prod/throughput/a.npz", {}) == 3
+
+
 @pytest.mark.parametrize("key", LIVE)
 def test_nothing_that_serves_or_may_serve_again_ever_expires(template: Template, key: str) -> None:
     assert days_until_gone(template, key, {}) is None

@@ -66,7 +66,7 @@ class Cascade:
         stages = Stages()
         rounds: list[dict[str, Any]] = []
         first = bins = self._first_bins(training.values)
-        with workers(len(training), processes) as pool:
+        with workers(len(training), processes, training.keeping) as pool:
             threads = threads_for(len(training)) if pool.count == 1 else 1
             fitting = Fitting(training, seed, threads)
             while self._goes_on(bins, rounds):
@@ -112,7 +112,8 @@ class Cascade:
         alive, places = np.unique(bins, return_inverse=True)
         size = self._expert(self.deciding_trees)
         calls = [(ask_expert, fitting, size, places, at, self.reach) for at in range(len(alive))]
-        answers: list[Asked] = pool.run(calls)
+        # One that was kept comes back as a plain tuple.
+        answers = [Asked(*answer) for answer in pool.run(calls)]
         errors = np.full((len(bins), len(alive)), np.inf)
         for at, asked in enumerate(answers):
             errors[within(places, at, self.reach), at] = asked.errors
@@ -147,7 +148,7 @@ class Cascade:
             (picker, took), *fits = pool.run([(fit_classifier, *picking), *calls])
         else:  # after them, when the cores are its own
             fits = pool.run(calls)
-            picker, took = fit_classifier(*picking)
+            picker, took = pool.here((fit_classifier, *picking))
         spent = {"classifier": took, "experts": sum(seconds for _, seconds in fits)}
         rounded = {name: round(seconds, 3) for name, seconds in spent.items()}
         return [expert for expert, _ in fits], picker, rounded

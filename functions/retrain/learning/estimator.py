@@ -7,6 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from functions.retrain.dataset import Attempts
+from functions.retrain.learning.digests import Data
+from functions.retrain.learning.kept import Keeping
 from functions.retrain.learning.memory import Memory
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats
@@ -26,7 +28,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingSet:
+class TrainingSet(Data):
     """n attempts as an estimator sees them.
 
     Attributes
@@ -39,6 +41,8 @@ class TrainingSet:
         Name of the column that `values` grow with one to one, where physics knows one.
     source : Source, optional
         Where the rows come from, for estimators that make more of them than `matrix`.
+    keeping : Keeping, optional
+        Where finished fits are kept.
     """
 
     matrix: Floats
@@ -46,6 +50,7 @@ class TrainingSet:
     schema: Schema
     scale: str | None = None
     source: Source | None = None
+    keeping: Keeping | None = None
 
     def __len__(self) -> int:
         return len(self.values)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from functions.retrain.learning.conformal import intervals_of
 from functions.retrain.learning.descent import Descent, Together, descend, initial
+from functions.retrain.learning.digests import Data
 from functions.retrain.learning.estimator import Fitted, Source, TrainingSet, scale_of
 from functions.retrain.learning.memory import Memory, remembered
 from functions.retrain.learning.recalling import choose, corrected, held_back, sampled
@@ -37,7 +38,7 @@ _LARGEST = 1e270
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Data):
     """n attempts as the network sees them. `scale` and `values` (n,) are logs."""
 
     source: Source
@@ -107,7 +108,7 @@ class ResidualNetwork:
         rows = rows_of(training)
         recalls = "history" not in rows.source.without
         back = held_back(rows.source.attempts.completed_at) & recalls
-        with workers(len(training), processes) as pool, stages("fit"):
+        with workers(len(training), processes, training.keeping) as pool, stages("fit"):
             every = np.ones(len(training), bool)
             asked = [(every, at) for at in range(self.members)] + [(~back, 0)] * bool(back.any())
             calls = [(fit_network, self, rows, kept, seed, member) for kept, member in asked]

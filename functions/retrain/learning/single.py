@@ -6,8 +6,11 @@ from typing import Any
 
 from functions.retrain.learning.boosting import Boosting, regressor
 from functions.retrain.learning.estimator import Fitted, TrainingSet
+from functions.retrain.learning.experts import Fitting
 from functions.retrain.learning.threads import threads_for
+from functions.retrain.learning.workers import Workers
 from leap_model.model import Model
+from leap_model.trees import Forest
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +30,22 @@ class Single:
     least_rows_per_leaf: int = 10
 
     def fit(self, training: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
-        names, matrix = training.schema.names, training.matrix
+        names = training.schema.names
         known = self.scaled and training.scale in names
         column = names.index(str(training.scale)) if known else None
-        values = training.values - (0.0 if column is None else matrix[:, column])
         boosting = Boosting(self.trees, self.leaves, self.learning_rate, self.least_rows_per_leaf)
-        threads = threads_for(len(training))
-        forest = regressor(
-            matrix, values, training.schema.is_categorical(), boosting, seed, threads
-        )
+        fitting = Fitting(training, seed, threads_for(len(training)))
+        pool = Workers(1, keeping=training.keeping)
+        (forest,) = pool.run([(fit_rest, fitting, boosting, column)])
         return Fitted(Model.of_one(forest) if column is None else Model.of_one_over(forest, column))
 
     def settings(self) -> Mapping[str, Any]:
         return asdict(self)
+
+
+def fit_rest(fitting: Fitting, size: Boosting, column: int | None) -> Forest:
+    """A forest of what is left of the target after a column, or of all of it."""
+    training = fitting.training
+    values = training.values - (0.0 if column is None else training.matrix[:, column])
+    parts = (training.matrix, values, fitting.categorical, size, fitting.seed, fitting.threads)
+    return regressor(*parts)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeAlias
 
+from functions.retrain.learning.kept import Keeping, kept
 from functions.retrain.learning.threads import cores
 from functions.retrain.stages import peak_memory_mb
 from leap_model.errors import TrainingError
@@ -27,11 +28,15 @@ Call: TypeAlias = tuple[Any, ...]
 
 
 class Workers:
-    """Runs calls in `count` processes, or in this one where that is 1."""
+    """Runs calls in `count` processes, or in this one where that is 1.
 
-    def __init__(self, count: int, parallel: Any = None) -> None:
+    With `keeping`, what an earlier run finished is read, and what this one finishes is kept.
+    """
+
+    def __init__(self, count: int, parallel: Any = None, keeping: Keeping | None = None) -> None:
         self.count = count
         self._parallel = parallel
+        self._keeping = keeping
         self._peaks: dict[int, float] = {}
 
     @property
@@ -47,6 +52,22 @@ class Workers:
         TrainingError
             A process was killed from outside.
         """
+        if self._keeping is None:
+            return self._made(calls)
+        keeping, every = self._keeping, list(calls)
+        keys = [keeping.key(call) for call in every]
+        results = [keeping.read(key) for key in keys]
+        left = [at for at, result in enumerate(results) if result is None]
+        made = self._made([(kept, keeping, keys[at], *every[at]) for at in left])
+        for at, result in zip(left, made, strict=True):
+            results[at] = result
+        return results
+
+    def here(self, call: Call) -> Any:
+        """The result of one call in this process, which may take all the cores for itself."""
+        return Workers(1, keeping=self._keeping).run([call])[0]
+
+    def _made(self, calls: Iterable[Call]) -> list[Any]:
         if self._parallel is None:
             return [function(*arguments) for function, *arguments in calls]
         from joblib import delayed
@@ -65,11 +86,11 @@ class Workers:
 
 
 @contextmanager
-def workers(rows: int, asked: int | None) -> Iterator[Workers]:
+def workers(rows: int, asked: int | None, keeping: Keeping | None = None) -> Iterator[Workers]:
     """As many processes as asked for, by default as there are cores, one where rows are few."""
     count = asked or (cores() if rows >= FEWEST_ROWS else 1)
     if count == 1:
-        yield Workers(1)
+        yield Workers(1, keeping=keeping)
         return
     from joblib import Parallel, parallel_config
     from joblib.externals.loky import get_reusable_executor
@@ -79,7 +100,7 @@ def workers(rows: int, asked: int | None) -> Iterator[Workers]:
             parallel_config("loky", n_jobs=count, inner_max_num_threads=1),
             Parallel(batch_size=1, pre_dispatch="all") as parallel,
         ):
-            yield Workers(count, parallel)
+            yield Workers(count, parallel, keeping)
     finally:  # joblib would keep them, and their memory, for another five minutes
         get_reusable_executor().shutdown(wait=True)
 
