@@ -64,7 +64,9 @@ def test_each_acceptance_has_a_reason_and_none_is_of_the_whole_stack(stack: Leap
         assert construct.node.path.count("/") >= 2, construct.node.path
         assert len(reason) > 30
         if "IAM5" in rule:
-            assert rule.endswith(("/*]", "/merged-*]")), "only objects below one folder of the store"
+            assert rule.endswith(("/*]", "/merged-*]")), (
+                "only objects below one folder of the store"
+            )
             assert "Action::" not in rule
 
 
