@@ -1,6 +1,7 @@
 """python -m functions.retrain: the nightly run, told by its environment. The same everywhere."""
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from leap_model.s3 import S3Store
 def main() -> int:
     """0 when the night is done, 1 where it cannot be, with one line that says why."""
     signal.signal(signal.SIGTERM, _stop)
+    logging.getLogger().addHandler(_LINES)  # once, however often
     try:
         environment = Environment.of(os.environ)
         store = S3Store.of_uri(environment.store_uri)
@@ -55,6 +57,16 @@ def _stop(number: int, frame: FrameType | None) -> None:
     # As an exception, so that temporary files and processes end with the run. A version without
     # a manifest is none, and the pointer moves last: whenever it comes, nothing half is served.
     sys.exit(128 + number)
+
+
+class _Lines(logging.Handler):
+    """What any part of a run warns of, as a line of its log like the others."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _say(warning=record.getMessage())
+
+
+_LINES = _Lines(logging.WARNING)
 
 
 def _say(**words: str) -> None:

@@ -107,6 +107,34 @@ def test_a_stop_at_any_stage_leaves_what_served_and_nothing_half(
     load(bucket.folder(after.uri), after.manifest_sha256)
 
 
+def test_whatever_a_run_warns_of_is_a_line_like_the_others(
+    bucket: S3Store, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    create, read = S3Store.create, S3Store.read
+
+    def creating(self: S3Store, key: str, content: bytes) -> bool:
+        if key.startswith("scratch/"):
+            raise StoreError("scratch/x cannot be written: AccessDenied")
+        return create(self, key, content)
+
+    def reading(self: S3Store, key: str) -> bytes | None:
+        if key.startswith("scratch/"):
+            raise StoreError("scratch/x cannot be read: AccessDenied")
+        return read(self, key)
+
+    monkeypatch.setattr(S3Store, "create", creating)
+    monkeypatch.setattr(S3Store, "read", reading)
+    assert command.main() == 0
+    printed, errors = capfd.readouterr()
+    assert errors == ""
+    said = [json.loads(line) for line in printed.splitlines()]
+    warnings = [line["warning"] for line in said if "warning" in line]
+    assert warnings[0].endswith("is made again: StoreError")
+    assert warnings[1] == (
+        "1 finished fits are not kept: scratch/x cannot be written: AccessDenied"
+    )
+
+
 def _small(bucket: S3Store) -> list[str]:
     """A day in files of one attempt each; their keys."""
     for at in range(16):

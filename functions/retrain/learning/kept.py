@@ -78,19 +78,19 @@ class Keeping:
             _log.warning("%s is made again: %s", key, type(fault).__name__)
             return None
 
-    def write(self, key: str, result: Any) -> None:
-        """Keep a result."""
+    def write(self, key: str, result: Any) -> str | None:
+        """Keep a result; why it could not be, where it could not."""
         try:
             open_store(self.root).create(key, encoded(result))
         except LeapError as fault:
-            _log.warning("a finished fit is not kept: %s", fault)
+            return str(fault)
+        return None
 
 
-def kept(keeping: Keeping, key: str, function: Any, *arguments: Any) -> Any:
-    """The result of a call, once it is kept."""
+def kept(keeping: Keeping, key: str, function: Any, *arguments: Any) -> tuple[Any, str | None]:
+    """The result of a call, once it is kept, or why it is not. Another process has no log."""
     result = function(*arguments)
-    keeping.write(key, result)
-    return result
+    return result, keeping.write(key, result)
 
 
 @cache

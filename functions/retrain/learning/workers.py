@@ -5,6 +5,7 @@ waits for the slowest. joblib maps large arrays from a file, so they are there o
 processes read them, and gives each process the threads that it is told.
 """
 
+import logging
 import os
 import threading
 import time
@@ -19,6 +20,7 @@ from functions.retrain.stages import peak_memory_mb
 from leap_model.errors import TrainingError
 
 _PARENT_CHECK_S = 1.0
+_log = logging.getLogger(__name__)
 
 FEWEST_ROWS = 5_000
 """Training rows below which starting processes costs more than they save."""
@@ -59,8 +61,11 @@ class Workers:
         results = [keeping.read(key) for key in keys]
         left = [at for at, result in enumerate(results) if result is None]
         made = self._made([(kept, keeping, keys[at], *every[at]) for at in left])
-        for at, result in zip(left, made, strict=True):
+        for at, (result, _) in zip(left, made, strict=True):
             results[at] = result
+        faults = [fault for _, fault in made if fault is not None]
+        if faults:
+            _log.warning("%d finished fits are not kept: %s", len(faults), faults[0])
         return results
 
     def here(self, call: Call) -> Any:

@@ -137,7 +137,7 @@ def test_with_few_rows_nothing_is_kept(
 
 
 def test_what_cannot_be_kept_costs_a_run_nothing(
-    store: LocalStore, monkeypatch: pytest.MonkeyPatch
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = night(filled(store.root, fleet(420)), settings=_settings("single"))
     create = LocalStore.create
@@ -149,6 +149,7 @@ def test_what_cannot_be_kept_costs_a_run_nothing(
 
     monkeypatch.setattr(LocalStore, "create", full)
     assert night(store, settings=_settings("single"))["version"] == expected["version"]
+    assert "1 finished fits are not kept: it is full" in caplog.text
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 and nothing more", b"\x80\x04}."])
