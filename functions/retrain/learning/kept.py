@@ -82,8 +82,8 @@ class Keeping:
         """Keep a result; why it could not be, where it could not."""
         try:
             open_store(self.root).create(key, encoded(result))
-        except LeapError as fault:
-            return str(fault)
+        except Exception as fault:  # it must not cost the fit
+            return str(fault) if isinstance(fault, LeapError) else type(fault).__name__
         return None
 
 
