@@ -237,7 +237,6 @@ def test_arrays_that_differ_have_other_digests(change: str) -> None:
         (Single(trees=4), Single(trees=5)),
         (boosting.Boosting(1, 2, 0.1, 3), (1, 2, 0.1, 3)),
     ],
-    ids=repr,
 )
 def test_values_that_differ_have_other_digests(one: Any, other: Any) -> None:
     assert digest_of(one) != digest_of(other)
