@@ -4,9 +4,10 @@ import csv
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 from leap_model.cells import value_of_cell
 from leap_model.errors import LeapError
 from leap_model.intake import Record
+from leap_model.json_text import read_json
 
 _OPEN_FIELDS = ("config", "allocation", "architecture", "ranking")
 _TEXT_FIELDS = {
@@ -34,8 +36,8 @@ class UnreadableFileError(LeapError):
     """A file that is not what its name says, or ends early."""
 
 
-def read_records(path: Path) -> Iterator[Record]:
-    """The records of a file, by the ending of its name.
+def read_records(path: Path, read: Callable[[bytes], Any] = read_json) -> Iterator[Record]:
+    """The records of a file, by the ending of its name. JSON is read by `read`.
 
     Raises
     ------
@@ -43,10 +45,8 @@ def read_records(path: Path) -> Iterator[Record]:
         The ending is none of those that are read, or the file is broken.
     """
     name = path.name.lower().removesuffix(".gz")
-    readers = {
-        ".jsonl": _json_lines,
-        ".ndjson": _json_lines,
-        ".json": _json_lines,
+    readers: dict[str, Callable[[BinaryIO], Iterator[Record]]] = {
+        **dict.fromkeys((".jsonl", ".ndjson", ".json"), partial(_json_lines, read=read)),
         ".csv": _csv_rows,
         ".parquet": _parquet_rows,
     }
@@ -69,11 +69,11 @@ def _opened(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def _json_lines(file: BinaryIO) -> Iterator[Record]:
+def _json_lines(file: BinaryIO, read: Callable[[bytes], Any]) -> Iterator[Record]:
     for line in file:
         body = line.strip()
         if body:
-            yield Record.of_json(body)
+            yield Record.of_json(body, read)
 
 
 def _csv_rows(file: BinaryIO) -> Iterator[Record]:

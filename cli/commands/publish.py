@@ -52,7 +52,8 @@ def command(files: tuple[Path, ...], bus: str, as_json: bool) -> None:
 def named_records(files: tuple[Path, ...]) -> Iterator[tuple[str, "Record"]]:
     """The files' records, each with what a person finds it by."""
     from cli.readers import read_records
+    from leap_model.json_text import read_exactly
 
     for file in files:
-        for number, record in enumerate(read_records(file), start=1):
+        for number, record in enumerate(read_records(file, read_exactly), start=1):
             yield f"record {number:,} of {file.name}", record

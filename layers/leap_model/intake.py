@@ -4,7 +4,7 @@ A record that breaks a rule never blocks its neighbours and is never lost.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -36,18 +36,18 @@ class Record(NamedTuple):
     """Microseconds; by default it arrives when it is taken in."""
 
     @classmethod
-    def of_json(cls, body: bytes) -> "Record":
+    def of_json(cls, body: bytes, read: Callable[[bytes], Any] = read_json) -> "Record":
         """A record from JSON text. NaN and infinities pass here: their fields decide."""
-        value, fault = value_of(body)
+        value, fault = value_of(body, read)
         return cls(body, value, fault)
 
 
-def value_of(body: bytes) -> tuple[Any, str | None]:
+def value_of(body: bytes, read: Callable[[bytes], Any] = read_json) -> tuple[Any, str | None]:
     """The JSON value of a record, or the rule that its bytes break."""
     if len(body) > limits.MOST_RECORD_BYTES:
         return None, f"at most {limits.MOST_RECORD_BYTES:,} bytes"
     try:
-        return read_json(body), None
+        return read(body), None
     except (ValueError, RecursionError):
         return None, "one JSON object in UTF-8"
 

@@ -2,18 +2,21 @@
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.commands.publish import named_records
 from cli.events import Event, Failure, event_of
 from leap_model.events import ATTEMPT, MOST_BYTES, SOURCE, calls
 from leap_model.intake import Record
+from leap_model.json_text import read_exactly
 from tests.support import attempt
 
 
 def _record(value: Any) -> Record:
-    return Record.of_json(json.dumps(value).encode())
+    return Record.of_json(json.dumps(value).encode(), read_exactly)
 
 
 def _event(value: Any, name: str = "record 7 of day.jsonl") -> Event:
@@ -38,6 +41,16 @@ def _padded(size: int) -> dict[str, Any]:
 def test_an_event_carries_the_record_as_it_is() -> None:
     value = attempt(config={"größe": 1e-300, "n": 10**30}, completed_at="2026-01-02T08:59:00+01:00")
     assert json.loads(_event(value).detail) == value
+
+
+def test_a_file_of_events_is_read_as_it_is(tmp_path: Path) -> None:
+    value = attempt(config={"n": 10**30, "m": 2**64, "x": 0.1})
+    file = tmp_path / "day.jsonl"
+    file.write_text(json.dumps(value) + "\n")
+    ((name, record),) = named_records((file,))
+    event = event_of(name, record)
+    assert isinstance(event, Event)
+    assert json.loads(event.detail) == value
 
 
 def test_an_event_is_named_by_place_and_attempt() -> None:
