@@ -148,6 +148,11 @@ class Settings:
         return f"leap-{self.stage}-{part}" if part else f"leap-{self.stage}"
 
     @property
+    def database(self) -> str:
+        """The stage's database, as Athena takes names: without hyphens."""
+        return self.name().replace("-", "_")
+
+    @property
     def store_parameter(self) -> str:
         """The parameter that says where the stage's store is."""
         return f"/leap/{self.stage}/store"

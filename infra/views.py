@@ -55,7 +55,7 @@ class Views(Construct):
     def __init__(self, scope: Construct, name: str, settings: Settings, store: Store) -> None:
         super().__init__(scope, name)
         catalog = Stack.of(self).account
-        self.database_name = settings.name().replace("-", "_")
+        self.database_name = settings.database
         database = glue.CfnDatabase(
             self,
             "Database",

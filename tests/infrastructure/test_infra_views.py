@@ -7,6 +7,8 @@ from datetime import date, timedelta
 import pytest
 
 from infra import views
+from infra.machine import DEPLOYED
+from infra.settings import Settings
 from leap_model import view
 from leap_model.limits import EARLIEST_YEAR
 from leap_model.table import SCHEMA, partition
@@ -62,6 +64,4 @@ def test_the_view_says_what_it_selects(template: Template) -> None:
 
 @pytest.mark.parametrize("stage", ["dev", "a-b-2"])
 def test_a_database_is_named_after_its_stage_as_athena_takes_names(stage: str) -> None:
-    from infra.settings import Settings
-
-    assert Settings(stage, None).name().replace("-", "_").isidentifier()  # type: ignore[arg-type]
+    assert Settings(stage, DEPLOYED).database.isidentifier()

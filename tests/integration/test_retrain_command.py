@@ -13,14 +13,13 @@ import pytest
 import functions.retrain.__main__ as command
 from leap_model.artifact import load
 from leap_model.errors import StoreError
-from leap_model.intake import Counts, Record, take_in
 from leap_model.parameters import Parameters, deployed_pointer
 from leap_model.pointer import Pointer, read_pointer
 from leap_model.s3 import S3Store
 from leap_model.sealed import MANIFEST
 from leap_model.table import is_appended, is_merged
 from tests.aws import account, copied, train_quickly
-from tests.support import NOW, attempt, filled, fleet
+from tests.support import append_each, attempt, filled, fleet
 
 NAME = 'asmith@example.com-ctr\n{"level":"ERROR"}'
 STAGES = ["read", "train", "publish", "upload", "point"]
@@ -139,8 +138,7 @@ def _small(bucket: S3Store) -> list[str]:
     """A day in files of one attempt each; their keys."""
     for at in range(16):
         entry = attempt(attempt_id=f"small-{at}", completed_at="2026-01-12T09:00:00Z")
-        records = [Record.of_json(json.dumps(entry).encode())]
-        take_in(bucket, records, Counts(), NOW, look_up=False)
+        append_each(bucket, entry)
     return [key for key in bucket.keys("attempts/dt=2026-01-12") if is_appended(key)]
 
 

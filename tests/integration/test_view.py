@@ -12,9 +12,8 @@ from leap_model.reading import distinct, partition_days, read_days
 from leap_model.store import LocalStore
 from leap_model.table import SCHEMA
 from leap_model.view import duckdb_view
-from tests.support import attempt, filled, fleet
+from tests.support import append_each, attempt, filled, fleet
 from tests.unit.cli.commands import document, succeeded
-from tests.unit.leap_model.test_merging import _append
 
 
 @pytest.fixture
@@ -22,9 +21,9 @@ def small(tmp_path: Path) -> LocalStore:
     """Attempts in several files, one that came again later, one without what it may lack."""
     store = filled(tmp_path / "it's a store", fleet(120))
     first = fleet(120)[0]
-    _append(store, {**first, "completed_at": f"{first['completed_at'][:10]}T23:59:59.000001Z"})
-    _append(store, *[attempt(attempt_id=f"x{at}") for at in range(20)])
-    _append(store, attempt(attempt_id="é", config={"name": "naïve"}, throughput=float("nan")))
+    append_each(store, {**first, "completed_at": f"{first['completed_at'][:10]}T23:59:59.000001Z"})
+    append_each(store, *[attempt(attempt_id=f"x{at}") for at in range(20)])
+    append_each(store, attempt(attempt_id="é", config={"name": "naïve"}, throughput=float("nan")))
     return store
 
 

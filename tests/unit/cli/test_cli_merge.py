@@ -6,15 +6,14 @@ import pytest
 
 from leap_model.store import LocalStore
 from leap_model.table import is_merged
-from tests.support import fleet
+from tests.support import append_each, fleet
 from tests.unit.cli.commands import document, refused, succeeded
-from tests.unit.leap_model.test_merging import _append
 
 
 @pytest.fixture
 def small(store: LocalStore) -> LocalStore:
     """Ten days of four attempts, a file each."""
-    _append(store, *fleet(40))
+    append_each(store, *fleet(40))
     return store
 
 

@@ -17,18 +17,11 @@ from leap_model.merging import Merged, merge
 from leap_model.reading import distinct, partition_days, read_days
 from leap_model.store import LocalStore
 from leap_model.table import SCHEMA, is_appended, is_merged
-from tests.support import NOW, attempt, parquet_bytes, stored_table
+from tests.support import NOW, append_each, attempt, parquet_bytes, stored_table
 from tests.unit.ingest.deliveries import MemoryStore
 
 DAYS = ("2026-01-02", "2026-01-03")
 AFTER = date(2026, 1, 4)
-
-
-def _append(store: LocalStore, *entries: dict[str, Any]) -> None:
-    """Each attempt as a file of its own, as a queue delivers them in a quiet hour."""
-    for entry in entries:
-        records = [Record.of_json(json.dumps(entry).encode())]
-        take_in(store, records, Counts(), NOW, look_up=False)
 
 
 def _attempts(count: int, day: str = DAYS[0], first: int = 0) -> list[dict[str, Any]]:
@@ -51,9 +44,9 @@ def _seen(store: LocalStore) -> pa.Table:
 def small(store: LocalStore) -> LocalStore:
     """Two days of files, with an attempt that came again later and one that came twice."""
     for day in DAYS:
-        _append(store, *_attempts(20, day, first=20 * DAYS.index(day)))
-    _append(store, attempt(attempt_id="a-0003", completed_at="2026-01-02T09:00:00Z"))
-    _append(store, attempt(attempt_id="a-0004", completed_at="2026-01-03T09:00:00Z"))
+        append_each(store, *_attempts(20, day, first=20 * DAYS.index(day)))
+    append_each(store, attempt(attempt_id="a-0003", completed_at="2026-01-02T09:00:00Z"))
+    append_each(store, attempt(attempt_id="a-0004", completed_at="2026-01-03T09:00:00Z"))
     again = [*_attempts(1), *_attempts(1, first=90)]
     records = [Record.of_json(json.dumps(entry).encode()) for entry in again]
     take_in(store, records, Counts(), NOW + 1, look_up=False)
@@ -81,9 +74,9 @@ def test_a_day_is_merged_when_it_is_over_and_has_enough(small: LocalStore) -> No
 
 def test_what_comes_later_is_merged_apart(small: LocalStore) -> None:
     merge(small, AFTER)
-    _append(small, *_attempts(15, first=100))
+    append_each(small, *_attempts(15, first=100))
     assert merge(small, AFTER) == Merged()
-    _append(small, *_attempts(1, first=200))
+    append_each(small, *_attempts(1, first=200))
     before = _seen(small)
     assert merge(small, AFTER) == Merged(1, 16, 1)
     assert _seen(small).equals(before)
@@ -113,7 +106,7 @@ FOREIGN: dict[str, Callable[[pa.Table], bytes]] = {
 
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_what_leap_did_not_write_stays_as_it_is(store: LocalStore, kind: str) -> None:
-    _append(store, *_attempts(30))
+    append_each(store, *_attempts(30))
     name = "part-0" if kind == "of another name" else "f" * 32
     key = f"attempts/dt={DAYS[0]}/{name}.parquet"
     content = FOREIGN[kind](stored_table(_attempts(3, first=500)))
@@ -156,7 +149,7 @@ def test_wherever_a_merge_ends_nothing_is_lost_and_the_next_one_goes_on() -> Non
     for at in range(60):
         store = Cut()
         for day in DAYS:
-            _append(store, *_attempts(18, day, first=18 * DAYS.index(day)))
+            append_each(store, *_attempts(18, day, first=18 * DAYS.index(day)))
         before = _seen(store)
         store.left = at
         try:
@@ -166,7 +159,7 @@ def test_wherever_a_merge_ends_nothing_is_lost_and_the_next_one_goes_on() -> Non
         assert _read(store).num_rows == before.num_rows  # what was merged is not read twice
         assert _seen(store).equals(before)
         store.left = 10**9
-        _append(store, *_attempts(16, DAYS[0], first=700))
+        append_each(store, *_attempts(16, DAYS[0], first=700))
         whole = _seen(store)
         merge(store, AFTER, least=1)
         assert _seen(store).equals(whole)
@@ -195,9 +188,9 @@ class Busy(LocalStore):
 
 def test_what_is_written_meanwhile_stays(tmp_path: Path) -> None:
     store, beside = Busy(tmp_path), LocalStore(tmp_path)
-    _append(beside, *_attempts(20))
+    append_each(beside, *_attempts(20))
     more = _attempts(6, first=300)
-    store.others = [lambda entry=entry: _append(beside, entry) for entry in more]  # type: ignore[misc]
+    store.others = [lambda entry=entry: append_each(beside, entry) for entry in more]  # type: ignore[misc]
     assert merge(store, AFTER) == Merged(1, 20, 1)
     ids = {f"a-{at:04}" for at in (*range(20), *range(300, 306))}
     written = 6 - len(store.others)
@@ -210,7 +203,7 @@ def test_what_is_written_meanwhile_stays(tmp_path: Path) -> None:
 def test_a_batch_that_is_delivered_again_counts_once(small: LocalStore) -> None:
     before = _seen(small)
     merge(small, AFTER)
-    _append(small, *_attempts(20))
+    append_each(small, *_attempts(20))
     assert _seen(small).equals(before)
     assert merge(small, AFTER, least=2) == Merged()
     assert not any(map(is_appended, small.keys("attempts")))
@@ -226,7 +219,7 @@ def test_a_reader_who_listed_before_reads_all_the_same(small: LocalStore) -> Non
 
 def test_two_merges_at_once_lose_nothing(tmp_path: Path) -> None:
     store, beside = Busy(tmp_path), LocalStore(tmp_path)
-    _append(beside, *_attempts(40))
+    append_each(beside, *_attempts(40))
     before = _seen(beside)
     store.others = [lambda: _merged_by(beside)] * 2
     merge(store, AFTER)
@@ -240,7 +233,7 @@ def _merged_by(store: LocalStore) -> None:
 
 def test_a_merged_file_that_is_broken_hides_nothing() -> None:
     store = Cut()
-    _append(store, *_attempts(20))
+    append_each(store, *_attempts(20))
     before = _seen(store)
     store.left = 1  # merged, and nothing let go
     with pytest.raises(StoreError):
