@@ -78,7 +78,7 @@ def _intake(batch: Batch, batches: int) -> Iterator[Item]:
 def _nights(night: Night, batch: Batch, batches: int) -> Iterator[Item]:
     # As if on one of its processors: how well a run uses several is another benchmark's figure.
     hours = DAYS * (night.cpu_s * NIGHT_SHARE + _RETRAIN_START_S) / 3600
-    cpus, memory = limits.RETRAIN_CPU / 1024, limits.RETRAIN_MEMORY_MB / 1024
+    cpus, memory = (size / 1024 for size in limits.TASKS[limits.TASK])
     yield "Fargate: processors", hours * cpus, "vCPU-hours", "fargate_cpu_hour"
     yield "Fargate: memory", hours * memory, "GB-hours", "fargate_gb_hour"
     yield "Fargate: public address", hours, "hours", "public_ipv4_hour"

@@ -1,14 +1,31 @@
 """Options of commands that train. They bring the learning code, which others do without."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 import click
 
+from functions.retrain.learning.cluster import Cluster, scheduler_address
 from functions.retrain.learning.presets import DEFAULT, ESTIMATORS, configured, named
 from functions.retrain.settings import Settings
 from leap_model.errors import FieldError
 from leap_model.targets import TARGETS
+
+
+class _AddressType(click.ParamType[str]):
+    name = "address"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        try:
+            return scheduler_address(str(value), "scheduler")
+        except FieldError as fault:
+            self.fail(str(fault), param, ctx)
+
+
+_ADDRESS = _AddressType()
 
 
 class _EstimatorsType(click.ParamType[tuple[str, ...]]):
@@ -67,6 +84,34 @@ processes = click.option(
     type=click.IntRange(1, 1_024),
     help="Processes that train. Default: one a core. The result is the same.",
 )
+
+
+def engine(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say where fits are made; the command gets them as `processes`."""
+
+    @processes
+    @click.option(
+        "--engine",
+        type=click.Choice(["local", "dask"]),
+        default="local",
+        show_default=True,
+        help="Fit on this machine, or on the workers of a Dask cluster. The result is the same.",
+    )
+    @click.option("--scheduler", type=_ADDRESS, help="The Dask cluster's, such as tcp://host:8786.")
+    @wraps(command)
+    def chosen(
+        *arguments: Any, engine: str, scheduler: str | None, processes: int | None, **options: Any
+    ) -> Any:
+        if (engine == "dask") != (scheduler is not None):
+            raise click.UsageError("--engine dask and --scheduler ADDRESS go together")
+        if scheduler is not None and processes is not None:
+            raise click.UsageError("--processes are this machine's; a Dask cluster has its workers")
+        where = processes if scheduler is None else Cluster(scheduler)
+        return command(*arguments, processes=where, **options)
+
+    return chosen
+
+
 constants = click.option(
     "--set",
     "constants",

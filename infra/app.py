@@ -1,5 +1,5 @@
 """python -m infra.app: what `cdk` runs. Context: stage (default dev), local, alarm_email,
-estimators."""
+estimators, task, scheduler."""
 
 import sys
 from collections.abc import Mapping

@@ -1,14 +1,19 @@
 """Where the nightly task runs: a way out, and none in."""
 
+from ipaddress import ip_address
+
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 
 class Network(Construct):
-    """Public subnets and no NAT, which would cost more than all the rest of a small stage."""
+    """Public subnets and no NAT, which would cost more than all the rest of a small stage.
 
-    def __init__(self, scope: Construct, name: str) -> None:
+    `cluster` is the address of a Dask scheduler that the task may reach, where there is one.
+    """
+
+    def __init__(self, scope: Construct, name: str, cluster: str | None = None) -> None:
         super().__init__(scope, name)
         self.vpc = ec2.Vpc(
             self,
@@ -35,6 +40,9 @@ class Network(Construct):
             allow_all_outbound=False,
         )
         self.outwards.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "AWS and the image")
+        if cluster is not None:
+            host, _, port = cluster.partition("://")[2].rpartition(":")
+            self.outwards.add_egress_rule(_peer(host), ec2.Port.tcp(int(port)), "The Dask cluster")
 
     def configuration(self) -> scheduler.CfnSchedule.NetworkConfigurationProperty:
         """As Scheduler starts a task in it. The public address is how it reaches AWS."""
@@ -45,3 +53,14 @@ class Network(Construct):
                 assign_public_ip="ENABLED",
             )
         )
+
+
+def _peer(host: str) -> ec2.IPeer:
+    """One address, or anything where the host is a name."""
+    try:
+        address = ip_address(host.strip("[]"))
+    except ValueError:
+        return ec2.Peer.any_ipv4()
+    if address.version == 4:
+        return ec2.Peer.ipv4(f"{address}/32")
+    return ec2.Peer.ipv6(f"{address}/128")

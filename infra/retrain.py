@@ -31,7 +31,7 @@ class Retrain(Construct):
     def __init__(self, scope: Construct, name: str, settings: Settings, store: Store) -> None:
         super().__init__(scope, name)
         self.log_group = log_group_of(self, settings)
-        self.network = Network(self, "Network")
+        self.network = Network(self, "Network", settings.scheduler)
         self.cluster = ecs.Cluster(
             self, "Cluster", cluster_name=settings.name(), vpc=self.network.vpc
         )
@@ -50,12 +50,13 @@ class Retrain(Construct):
         arm = settings.machine.processor == "aarch64"
         code = asset_of(self, Bundle.RETRAIN, settings.machine)
         where_code_is = code.bucket.arn_for_objects(code.s3_object_key)
+        cpu, memory = limits.TASKS[settings.task]
         task = ecs.FargateTaskDefinition(
             self,
             "Task",
             family=settings.name("retrain"),
-            cpu=limits.RETRAIN_CPU,
-            memory_limit_mib=limits.RETRAIN_MEMORY_MB,
+            cpu=cpu,
+            memory_limit_mib=memory,
             runtime_platform=ecs.RuntimePlatform(
                 cpu_architecture=ecs.CpuArchitecture.ARM64 if arm else ecs.CpuArchitecture.X86_64,
                 operating_system_family=ecs.OperatingSystemFamily.LINUX,
@@ -85,7 +86,8 @@ class Retrain(Construct):
                 "LEAP_STORE": store.uri,
                 "LEAP_STAGE": settings.stage,
                 "LEAP_TARGETS": ",".join(limits.TRAINED_TARGETS),
-                **({} if settings.estimators is None else {"LEAP_ESTIMATOR": settings.estimators}),
+                **_told("LEAP_ESTIMATOR", settings.estimators),
+                **_told("LEAP_SCHEDULER", settings.scheduler),
             },
         )
         return task
@@ -135,6 +137,10 @@ class Retrain(Construct):
         ]
         service = "scheduler.amazonaws.com"
         return service_role(self, "ScheduleRole", service, statements, guarded=True)
+
+
+def _told(name: str, value: str | None) -> dict[str, str]:
+    return {} if value is None else {name: value}
 
 
 def _training(scope: Construct, settings: Settings, store: Store) -> list[iam.PolicyStatement]:

@@ -48,8 +48,14 @@ SCHEDULE: Final = "cron(0 2 * * ? *)"
 TIMEZONE: Final = "UTC"
 SCHEDULE_RETRIES: Final = 2
 SCHEDULE_MOST_AGE_S: Final = 3_600
-RETRAIN_CPU: Final = 4_096
-RETRAIN_MEMORY_MB: Final = 16_384
+TASK: Final = "4x16"
+"""Processors and GB of memory."""
+TASKS: Final = {
+    **{f"4x{memory}": (4_096, memory * 1_024) for memory in range(8, 31)},
+    **{f"8x{memory}": (8_192, memory * 1_024) for memory in range(16, 61, 4)},
+    **{f"16x{memory}": (16_384, memory * 1_024) for memory in range(32, 121, 8)},
+}
+"""What Fargate has of the sizes that a night of 25,000 attempts a day, or more, runs on."""
 RETRAIN_STOP_S: Final = 120
 RETRAIN_IMAGE: Final = (
     "public.ecr.aws/docker/library/python@sha256:"
@@ -91,17 +97,21 @@ class Settings:
     """What tells one deployment from another.
 
     `machine` is what bundles are built for. `alarm_email`, where given, gets the alarms;
-    `estimators`, where given, are what the nightly run tries, with commas between them.
+    `estimators`, where given, are what the nightly run tries, with commas between them. `task` is
+    the size of its task, and `scheduler`, where given, the Dask cluster that its fits go to.
     """
 
     stage: str
     machine: Machine
     alarm_email: str | None = None
     estimators: str | None = None
+    task: str = TASK
+    scheduler: str | None = None
 
     @classmethod
     def of_context(cls, context: Callable[[str], Any]) -> "Settings":
-        """Settings from the context values `stage`, `local`, `alarm_email` and `estimators`.
+        """Settings from the context, whose values have the names of the fields; `local` is whether
+        bundles are for this machine.
 
         Raises
         ------
@@ -121,17 +131,15 @@ class Settings:
         if email is not None and not _ADDRESS.fullmatch(str(email)):
             raise ValueError("alarm_email must be one address")
         machine = this_machine() if local == "true" else DEPLOYED
-        estimators = context("estimators")
-        if estimators is not None:
-            # Here, since it costs more than the rest of a synthesis without it.
-            from functions.retrain.learning.presets import named
-            from leap_model.errors import FieldError
-
-            try:
-                estimators = ",".join(named(str(estimators), "estimators"))
-            except FieldError as fault:
-                raise ValueError(str(fault)) from None
-        return cls(stage, machine, None if email is None else str(email), estimators)
+        task = str(context("task") or TASK)
+        if task not in TASKS:
+            raise ValueError(
+                f'task "{task}" must be a size that Fargate has: 4x8 to 4x30, 8x16 to 8x60 by 4, '
+                "16x32 to 16x120 by 8 (processors x GB)"
+            )
+        estimators, scheduler = _learning(context("estimators"), context("scheduler"))
+        email = None if email is None else str(email)
+        return cls(stage, machine, email, estimators, task, scheduler)
 
     @property
     def production(self) -> bool:
@@ -160,3 +168,27 @@ class Settings:
     def pointers(self, targets: Sequence[str] = TARGETS) -> tuple[str, ...]:
         """The parameters that rankers follow; retrain writes those of what it trains."""
         return tuple(f"/leap/{self.stage}/{target}/pointer" for target in targets)
+
+
+def _learning(estimators: Any, scheduler: Any) -> tuple[str | None, str | None]:
+    """How a night learns, and where, as far as the context says it.
+
+    Raises
+    ------
+    ValueError
+        A value breaks its rule.
+    """
+    if estimators is None and scheduler is None:
+        return None, None
+    # Here, since it costs more than the rest of a synthesis without it.
+    from functions.retrain.learning.cluster import scheduler_address
+    from functions.retrain.learning.presets import named
+    from leap_model.errors import FieldError
+
+    try:
+        return (
+            None if estimators is None else ",".join(named(str(estimators), "estimators")),
+            None if scheduler is None else scheduler_address(str(scheduler), "scheduler"),
+        )
+    except FieldError as fault:
+        raise ValueError(str(fault)) from None

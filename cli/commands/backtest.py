@@ -11,6 +11,7 @@ import click
 from cli import options, training_options
 from cli.console import as_json, out, percent, print_json, print_table, printable, spinner
 from cli.intervals import print_intervals
+from functions.retrain.learning.workers import Processes
 from leap_model.store import Store
 
 
@@ -33,7 +34,7 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @options.target
 @training_options.estimator
 @training_options.constants
-@training_options.processes
+@training_options.engine
 @click.option("--compare", callback=_names, help="Comparators, separated by commas.")
 @click.option(
     "--online-history",
@@ -55,7 +56,7 @@ def command(
     target: str,
     estimator: str,
     constants: dict[str, str],
-    processes: int | None,
+    processes: Processes,
     compare: tuple[str, ...],
     online_history: bool,
     report: Path | None,

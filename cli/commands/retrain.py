@@ -8,6 +8,7 @@ import click
 from cli import options, training_options
 from cli.console import as_json, out, percent, print_json, printable, spinner
 from cli.following import follow
+from functions.retrain.learning.workers import Processes
 from functions.retrain.settings import BUDGET_S, MOST_BUDGET_S, Settings
 from leap_model.store import Store
 
@@ -24,7 +25,7 @@ from leap_model.store import Store
 @options.target
 @training_options.estimators
 @training_options.constants
-@training_options.processes
+@training_options.engine
 @click.option(
     "--budget-s",
     type=click.FloatRange(0, MOST_BUDGET_S),
@@ -50,7 +51,7 @@ def command(
     target: str,
     estimators: tuple[str, ...],
     constants: dict[str, str],
-    processes: int | None,
+    processes: Processes,
     budget_s: float,
     gate_margin: float,
     test_run: bool,

@@ -41,6 +41,7 @@ def run(
             challengers=environment.estimators[1:],
             budget_s=environment.budget_s,
             least_complete=environment.least_complete,
+            processes=environment.cluster,
         )
         try:
             metrics = retrain(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
+from functions.retrain.learning.cluster import Cluster, scheduler_address
 from functions.retrain.learning.estimator import Estimator
 from functions.retrain.learning.presets import DEFAULT, ESTIMATORS, named
 from functions.retrain.settings import BUDGET_S, MOST_BUDGET_S
@@ -27,6 +28,8 @@ class Environment:
     budget_s: float
     least_complete: float
     test_run: bool
+    cluster: Cluster | None = None
+    """Whose workers fit, in the place of this machine's processes."""
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> "Environment":
@@ -40,6 +43,7 @@ class Environment:
         scheduled = fields.time(
             variables.get("LEAP_SCHEDULED_TIME", MISSING), "LEAP_SCHEDULED_TIME"
         )
+        scheduler = variables.get("LEAP_SCHEDULER")
         names = variables.get("LEAP_TARGETS", "throughput").split(",")
         return cls(
             store_uri=store_uri(variables),
@@ -58,6 +62,7 @@ class Environment:
             least_complete=_number(variables, "LEAP_LEAST_COMPLETE", 0.2, 1),
             test_run=_one_of(variables.get("LEAP_TEST_RUN", ""), "LEAP_TEST_RUN", ("true", ""))
             == "true",
+            cluster=Cluster(scheduler_address(scheduler, "LEAP_SCHEDULER")) if scheduler else None,
         )
 
 

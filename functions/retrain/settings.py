@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functions.retrain.learning.estimator import Estimator
 from functions.retrain.learning.kept import Scratch
 from functions.retrain.learning.presets import DEFAULT, ESTIMATORS
+from functions.retrain.learning.workers import Processes
 from leap_model.limits import MIN_HARDWARE_ROWS
 from leap_model.targets import TARGETS, Target
 
@@ -24,8 +25,8 @@ class Settings:
     it is taken for incomplete, and nothing is trained.
     `challengers` are tried beside `estimator` on the window's last `trial_days` days, while time is
     left of `budget_s` seconds (trial.py).
-    `processes` (default: one a core) and `scratch`, where finished fits are kept for a run that is
-    begun anew, decide only how long it takes.
+    `processes` (default: one a core; or those of a cluster) and `scratch`, where finished fits are
+    kept for a run that is begun anew, decide only how long it takes.
     """
 
     target: Target = TARGETS["throughput"]
@@ -40,5 +41,5 @@ class Settings:
     gate_margin: float = 0.03
     least_complete: float = 0.0
     seed: int = 0
-    processes: int | None = None
+    processes: Processes = None
     scratch: Scratch | None = None

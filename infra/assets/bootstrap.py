@@ -3,7 +3,8 @@
 A task has no image of its own, so that none is built. Its code and wheels are one zip in the bucket
 of CDK's assets. This uses the standard library alone and is handed to `python -c` as text. It asks
 the address in LEAP_CODE, signed with the task's own credentials (AWS Signature Version 4), unpacks
-what it gets and replaces itself with `python -m functions.retrain`.
+what it gets and replaces itself with `python -m functions.retrain`, or with what LEAP_RUN names: a
+module and its arguments, such as a Dask worker of the same code.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ import hmac
 import http.client
 import json
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -42,7 +44,8 @@ def main() -> None:
     archive.unlink()
     os.chdir(folder)
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1"}
-    os.execve(sys.executable, [sys.executable, "-m", MODULE], environment)
+    module = shlex.split(os.environ.get("LEAP_RUN", MODULE))
+    os.execve(sys.executable, [sys.executable, "-m", *module], environment)
 
 
 def fetch(environment: Mapping[str, str], path: Path) -> bool:

@@ -54,6 +54,21 @@ def test_estimators_are_known_ones_with_commas_between_them() -> None:
         settings(estimators="network,magic")
 
 
+def test_a_night_runs_on_what_fargate_has() -> None:
+    assert settings().task == "4x16"
+    assert settings(task="16x120").task == "16x120"
+    for size in ("2x8", "4x31", "8x18", "16x128", "4", "x", "4 x 16"):
+        with pytest.raises(ValueError, match=f'^task "{size}" must be a size that Fargate has'):
+            settings(task=size)
+
+
+def test_a_dask_scheduler_is_an_address() -> None:
+    assert settings().scheduler is None
+    assert settings(scheduler="tcp://10.1.0.9:8786").scheduler == "tcp://10.1.0.9:8786"
+    with pytest.raises(ValueError, match=r'^scheduler is "10.1.0.9"; it must be tcp://HOST:PORT'):
+        settings(scheduler="10.1.0.9")
+
+
 def test_the_app_says_in_one_line_what_is_wrong_with_its_context(tmp_path: Path) -> None:
     done = app(tmp_path, {"stage": "NO"})
     assert done.returncode == 1

@@ -145,6 +145,25 @@ def test_an_answer_that_ends_early_is_none(tmp_path: Path) -> None:
         bootstrap.download(variables(url), tmp_path / "code.zip")
 
 
+def test_a_container_may_be_told_to_run_another_module(tmp_path: Path) -> None:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr("worker.py", "import sys; print(sys.argv[1:])")
+    with server(lambda _: (200, archive.getvalue())) as url:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", SOURCE.read_text()],
+            env={
+                **variables(url),
+                "TMPDIR": str(tmp_path),
+                "LEAP_RUN": "worker tcp://10.0.0.1:8786 --name 'a b'",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.stdout == "['tcp://10.0.0.1:8786', '--name', 'a b']\n", done.stderr
+
+
 def test_the_text_that_a_container_is_given_becomes_the_run(tmp_path: Path) -> None:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as opened:

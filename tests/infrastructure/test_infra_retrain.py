@@ -34,6 +34,34 @@ def test_a_stage_may_try_other_estimators(tmp_path: Path) -> None:
     assert told("other", estimators="single,cascade")["LEAP_ESTIMATOR"] == "single,cascade"
 
 
+def test_a_stage_may_have_a_larger_task(tmp_path: Path) -> None:
+    found = synthesised(tmp_path, task="16x120").properties("AWS::ECS::TaskDefinition")
+    assert (found["Cpu"], found["Memory"]) == ("16384", "122880")
+
+
+@pytest.mark.parametrize(
+    ("host", "reached"),
+    [
+        ("10.1.0.9", {"CidrIp": "10.1.0.9/32"}),
+        ("[2001:db8::9]", {"CidrIpv6": "2001:db8::9/128"}),
+        ("scheduler.example.internal", {"CidrIp": "0.0.0.0/0"}),
+    ],
+)
+def test_a_stage_may_fit_on_a_dask_cluster_and_reaches_nothing_else_of_it(
+    tmp_path: Path, host: str, reached: dict[str, str]
+) -> None:
+    address = f"tls://{host}:8786"
+    template = synthesised(tmp_path, scheduler=address)
+    told = {entry["Name"]: entry["Value"] for entry in container(template)["Environment"]}
+    assert told["LEAP_SCHEDULER"] == address
+    group = template.properties("AWS::EC2::SecurityGroup")
+    aws, cluster = group["SecurityGroupEgress"]
+    assert aws["ToPort"] == 443
+    ports = {"IpProtocol": "tcp", "FromPort": 8786, "ToPort": 8786}
+    assert cluster == {**ports, **reached, "Description": "The Dask cluster"}
+    assert "SecurityGroupIngress" not in group
+
+
 def test_a_night_begins_at_two_in_utc(template: Template) -> None:
     found = schedule(template)
     assert found["Name"] == f"leap-{template.stage}-nightly"

@@ -13,6 +13,7 @@ from typing import Any
 import boto3
 import pytest
 
+from bench.clusters import cluster
 from functions.retrain.deployed import release_superseded, run
 from functions.retrain.environment import Environment
 from functions.retrain.learning.presets import DEFAULT
@@ -243,6 +244,21 @@ def test_the_first_estimator_is_the_champion_and_the_others_challenge_it() -> No
     assert [one.name for one in Environment.of(VARIABLES).estimators] == list(DEFAULT)
     told = Environment.of(VARIABLES | {"LEAP_ESTIMATOR": "single, cascade", "LEAP_BUDGET_S": "60"})
     assert ([one.name for one in told.estimators], told.budget_s) == (["single", "cascade"], 60.0)
+
+
+def test_fits_go_to_the_cluster_that_is_named(bucket: S3Store) -> None:
+    assert Environment.of(VARIABLES).cluster is None
+    assert Environment.of(VARIABLES | {"LEAP_SCHEDULER": ""}).cluster is None
+    with pytest.raises(FieldError, match=r"^LEAP_SCHEDULER is .* it must be tcp://HOST:PORT"):
+        Environment.of(VARIABLES | {"LEAP_SCHEDULER": "host"})
+    with cluster(1) as address:
+        there = night(13, LEAP_SCHEDULER=address)
+        (metrics,) = run(there, bucket, Parameters())
+    assert metrics["pointed"]
+    assert metrics["peak_memory_mb"] > 10
+    told = r"^no Dask scheduler answers at "
+    with pytest.raises(TrainingError, match=told):
+        run(night(14, LEAP_SCHEDULER=address), bucket, Parameters())
 
 
 def test_the_window_goes_by_the_scheduled_day_and_not_by_the_clock() -> None:

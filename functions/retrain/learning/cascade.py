@@ -18,7 +18,7 @@ from functions.retrain.learning.experts import (
     within,
 )
 from functions.retrain.learning.threads import threads_for
-from functions.retrain.learning.workers import Workers, workers
+from functions.retrain.learning.workers import Processes, Workers, workers
 from functions.retrain.stages import Stages
 from leap_model.columns import Floats, Ints
 from leap_model.model import Model
@@ -62,12 +62,12 @@ class Cascade:
     classifier_leaves: int = 63
     classifier_learning_rate: float = 0.1
 
-    def fit(self, training: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
+    def fit(self, training: TrainingSet, seed: int, processes: Processes = None) -> Fitted:
         stages = Stages()
         rounds: list[dict[str, Any]] = []
         first = bins = self._first_bins(training.values)
         with workers(len(training), processes, training.keeping) as pool:
-            threads = threads_for(len(training)) if pool.count == 1 else 1
+            threads = threads_for(len(training)) if pool.alone else 1
             fitting = Fitting(training, seed, threads)
             while self._goes_on(bins, rounds):
                 with stages("reassign"):
@@ -142,7 +142,7 @@ class Cascade:
         if len(alive) == 1:
             ((expert, spent),) = pool.run(calls)
             return [expert], None, {"experts": round(spent, 3)}
-        threads = threads_for(len(bins))
+        threads = 1 if pool.on_cluster else threads_for(len(bins))
         picking = (fitting, self._classifier(), bins, threads)
         if threads == 1:  # beside the experts, and first: nothing takes as long
             (picker, took), *fits = pool.run([(fit_classifier, *picking), *calls])

@@ -10,6 +10,7 @@ from functions.retrain.dataset import Attempts
 from functions.retrain.learning.digests import Data
 from functions.retrain.learning.kept import Keeping
 from functions.retrain.learning.memory import Memory
+from functions.retrain.learning.workers import Processes
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats
 from leap_model.features import Schema
@@ -75,13 +76,13 @@ class Fitted:
 
 
 class Estimator(Protocol):
-    """A way to learn, with all its constants. The same for any number of processes."""
+    """A way to learn, with all its constants. The same by any processes."""
 
     @property
     def name(self) -> str:
         """As given to `--estimator`."""
 
-    def fit(self, training: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
+    def fit(self, training: TrainingSet, seed: int, processes: Processes = None) -> Fitted:
         """A model of the training set; by default on as many processes as there are cores."""
 
     def settings(self) -> Mapping[str, Any]:

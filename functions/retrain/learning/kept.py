@@ -44,7 +44,7 @@ class Scratch:
 
     def keeping(self, data: Any) -> "Keeping":
         """Where the fits of some data are kept."""
-        return Keeping(self.root, self.prefix, digest_of((_made_by(), digest_of(data))))
+        return Keeping(self.root, self.prefix, digest_of((made_by(), digest_of(data))))
 
     def clear(self, store: Store) -> None:
         """Remove what was kept. A bucket's lifecycle does so by itself."""
@@ -94,7 +94,7 @@ def kept(keeping: Keeping, key: str, function: Any, *arguments: Any) -> tuple[An
 
 
 @cache
-def _made_by() -> str:
+def made_by() -> str:
     """The digest of the code that learns, and the versions of what it learns with."""
     digest = hashlib.sha256()
     for folder in (Path(__file__).parent, Path(leap_model.__file__).parent):

@@ -14,7 +14,7 @@ from functions.retrain.learning.estimator import Fitted, Source, TrainingSet, sc
 from functions.retrain.learning.memory import Memory, remembered
 from functions.retrain.learning.recalling import choose, corrected, held_back, sampled
 from functions.retrain.learning.threads import one_thread
-from functions.retrain.learning.workers import workers
+from functions.retrain.learning.workers import Processes, workers
 from functions.retrain.sources import columns_without
 from functions.retrain.stages import Stages
 from leap_model.columns import Floats, Ints
@@ -99,11 +99,11 @@ class ResidualNetwork:
     hide_other: float = 0.02
     hide_config: float = 0.3
 
-    def fit(self, training: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
+    def fit(self, training: TrainingSet, seed: int, processes: Processes = None) -> Fitted:
         with one_thread():
             return self._fit(training, seed, processes)
 
-    def _fit(self, training: TrainingSet, seed: int, processes: int | None) -> Fitted:
+    def _fit(self, training: TrainingSet, seed: int, processes: Processes) -> Fitted:
         stages = Stages()
         rows = rows_of(training)
         recalls = "history" not in rows.source.without

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from functions.retrain.learning.boosting import Boosting, regressor
+from functions.retrain.learning.cluster import Cluster
 from functions.retrain.learning.estimator import Fitted, TrainingSet
 from functions.retrain.learning.experts import Fitting
 from functions.retrain.learning.threads import threads_for
-from functions.retrain.learning.workers import Workers
+from functions.retrain.learning.workers import Processes, workers
 from leap_model.model import Model
 from leap_model.trees import Forest
 
@@ -29,15 +30,20 @@ class Single:
     learning_rate: float = 0.06
     least_rows_per_leaf: int = 10
 
-    def fit(self, training: TrainingSet, seed: int, processes: int | None = None) -> Fitted:
+    def fit(self, training: TrainingSet, seed: int, processes: Processes = None) -> Fitted:
         names = training.schema.names
         known = self.scaled and training.scale in names
         column = names.index(str(training.scale)) if known else None
         boosting = Boosting(self.trees, self.leaves, self.learning_rate, self.least_rows_per_leaf)
-        fitting = Fitting(training, seed, threads_for(len(training)))
-        pool = Workers(1, keeping=training.keeping)
-        (forest,) = pool.run([(fit_rest, fitting, boosting, column)])
-        return Fitted(Model.of_one(forest) if column is None else Model.of_one_over(forest, column))
+        # A process of its own would gain nothing here; a cluster's machine may be the larger one.
+        asked = processes if isinstance(processes, Cluster) else 1
+        with workers(len(training), asked, training.keeping) as pool:
+            threads = threads_for(len(training)) if pool.alone else 1
+            fitting = Fitting(training, seed, threads)
+            (forest,) = pool.run([(fit_rest, fitting, boosting, column)])
+            peak = pool.peak_mb
+        model = Model.of_one(forest) if column is None else Model.of_one_over(forest, column)
+        return Fitted(model, workers_mb=peak)
 
     def settings(self) -> Mapping[str, Any]:
         return asdict(self)

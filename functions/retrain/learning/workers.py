@@ -1,4 +1,4 @@
-"""Many small fits at once, in processes that share the matrix.
+"""Many small fits at once, in processes that share the matrix, or on the workers of a cluster.
 
 Processes and not threads: the threads of one fit meet some hundred times a tree, and each meeting
 waits for the slowest. joblib maps large arrays from a file, so they are there once however many
@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeAlias
 
+from functions.retrain.learning.cluster import Cluster, Connection
 from functions.retrain.learning.kept import Keeping, kept
 from functions.retrain.learning.threads import cores
 from functions.retrain.stages import peak_memory_mb
@@ -28,18 +29,38 @@ FEWEST_ROWS = 5_000
 Call: TypeAlias = tuple[Any, ...]
 """A function of a module, then its arguments."""
 
+Processes: TypeAlias = int | Cluster | None
+"""So many of this machine, one for each core (None), or those of a cluster."""
+
 
 class Workers:
-    """Runs calls in `count` processes, or in this one where that is 1.
+    """Runs calls in `count` processes, in this one where that is 1, or on a cluster's workers.
 
     With `keeping`, what an earlier run finished is read, and what this one finishes is kept.
     """
 
-    def __init__(self, count: int, parallel: Any = None, keeping: Keeping | None = None) -> None:
+    def __init__(
+        self,
+        count: int,
+        parallel: Any = None,
+        keeping: Keeping | None = None,
+        connection: Connection | None = None,
+    ) -> None:
         self.count = count
         self._parallel = parallel
         self._keeping = keeping
-        self._peaks: dict[int, float] = {}
+        self._connection = connection
+        self._peaks: dict[object, float] = {}
+
+    @property
+    def alone(self) -> bool:
+        """Whether calls are made by this process, and have its cores to themselves."""
+        return self._parallel is None and self._connection is None
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether calls are made by the workers of a cluster, with one thread each."""
+        return self._connection is not None
 
     @property
     def peak_mb(self) -> float:
@@ -52,7 +73,7 @@ class Workers:
         Raises
         ------
         TrainingError
-            A process was killed from outside.
+            A process was killed from outside, or the cluster was lost.
         """
         if self._keeping is None:
             return self._made(calls)
@@ -60,7 +81,10 @@ class Workers:
         keys = [keeping.key(call) for call in every]
         results = [keeping.read(key) for key in keys]
         left = [at for at, result in enumerate(results) if result is None]
-        made = self._made([(kept, keeping, keys[at], *every[at]) for at in left])
+        if self._connection is None:
+            made = self._made([(kept, keeping, keys[at], *every[at]) for at in left])
+        else:
+            made = self._kept_here(keeping, [(keys[at], every[at]) for at in left])
         for at, (result, _) in zip(left, made, strict=True):
             results[at] = result
         faults = [fault for _, fault in made if fault is not None]
@@ -68,11 +92,27 @@ class Workers:
             _log.warning("%d finished fits are not kept: %s", len(faults), faults[0])
         return results
 
+    def _kept_here(
+        self, keeping: Keeping, calls: list[tuple[str, Call]]
+    ) -> list[tuple[Any, str | None]]:
+        """Results of keys and calls, kept by this process: a cluster's need not reach the store."""
+        faults: dict[int, str | None] = {}
+
+        def finished(at: int, result: Any) -> None:
+            faults[at] = keeping.write(calls[at][0], result)
+
+        results = self._made([call for _, call in calls], finished)
+        return [(result, faults[at]) for at, result in enumerate(results)]
+
     def here(self, call: Call) -> Any:
         """The result of one call in this process, which may take all the cores for itself."""
         return Workers(1, keeping=self._keeping).run([call])[0]
 
-    def _made(self, calls: Iterable[Call]) -> list[Any]:
+    def _made(
+        self, calls: Iterable[Call], finished: Callable[[int, Any], None] | None = None
+    ) -> list[Any]:
+        if self._connection is not None:
+            return self._collected(self._connection.run(list(calls), finished))
         if self._parallel is None:
             return [function(*arguments) for function, *arguments in calls]
         from joblib import delayed
@@ -85,14 +125,30 @@ class Workers:
                 f"one of {self.count} training processes was killed, most likely for want of "
                 "memory; fewer of them need less (--processes)"
             ) from None
-        for pid, peak, _ in told:
-            self._peaks[pid] = max(peak, self._peaks.get(pid, 0.0))
-        return [result for _, _, result in told]
+        return self._collected(told)
+
+    def _collected(self, told: Iterable[tuple[object, float, Any]]) -> list[Any]:
+        """The results; the peak of each process is noted."""
+        results = []
+        for process, peak, result in told:
+            self._peaks[process] = max(peak, self._peaks.get(process, 0.0))
+            results.append(result)
+        return results
 
 
 @contextmanager
-def workers(rows: int, asked: int | None, keeping: Keeping | None = None) -> Iterator[Workers]:
-    """As many processes as asked for, by default as there are cores, one where rows are few."""
+def workers(rows: int, asked: Processes, keeping: Keeping | None = None) -> Iterator[Workers]:
+    """As many processes as asked for, by default as there are cores, one where rows are few.
+
+    Raises
+    ------
+    TrainingError
+        A cluster was asked for, and cannot be had.
+    """
+    if isinstance(asked, Cluster):
+        with asked.connected() as connection:
+            yield Workers(connection.count, keeping=keeping, connection=connection)
+        return
     count = asked or (cores() if rows >= FEWEST_ROWS else 1)
     if count == 1:
         yield Workers(1, keeping=keeping)

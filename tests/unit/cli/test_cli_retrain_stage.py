@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+import cli.training_options  # noqa: F401 - before presets are replaced: its choices stay
+from bench.clusters import cluster
 from functions.retrain.learning import presets
 from functions.retrain.learning.single import Single
 from leap_model.store import LocalStore
@@ -131,6 +133,36 @@ def test_the_number_of_processes_changes_no_model(full: LocalStore) -> None:
 @pytest.mark.parametrize("processes", ["0", "-1", "1.5", "x", "1025"])
 def test_what_is_no_number_of_processes_is_refused(full: LocalStore, processes: str) -> None:
     assert "--processes" in refused(*RETRAIN, "--store", full, "--processes", processes)
+
+
+def test_a_dask_cluster_changes_no_model(full: LocalStore) -> None:
+    plain = (*RETRAIN, "--store", full, "--test-run")
+    with cluster(1) as address:
+        there = document(*plain, "--engine", "dask", "--scheduler", address)
+    assert there["manifest_sha256"] == document(*plain)["manifest_sha256"]
+    assert there["peak_memory_mb"] > 10
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--engine", "dask"), "--engine dask and --scheduler ADDRESS go together"),
+        (("--scheduler", "tcp://h:1"), "--engine dask and --scheduler ADDRESS go together"),
+        (
+            ("--engine", "dask", "--scheduler", "tcp://h:1", "--processes", "2"),
+            "--processes are this machine's; a Dask cluster has its workers",
+        ),
+        (
+            ("--engine", "dask", "--scheduler", "h:1"),
+            'scheduler is "h:1"; it must be tcp://HOST:PORT or tls://HOST:PORT',
+        ),
+        (("--engine", "spark"), "'spark' is not one of 'local', 'dask'"),
+    ],
+)
+def test_options_of_an_engine_that_do_not_go_together_are_refused(
+    full: LocalStore, options: tuple[str, ...], said: str
+) -> None:
+    assert said in refused(*RETRAIN, "--store", full, *options)
 
 
 UTILIZATION = ("--target", "utilization")

@@ -48,3 +48,8 @@ def linger(folder: str, seconds: float) -> None:
     """Leave this process's id in a folder, and stay."""
     (Path(folder) / str(os.getpid())).touch()
     time.sleep(seconds)
+
+
+def fail_late(seconds: float) -> None:
+    time.sleep(seconds)
+    raise ValueError("late")

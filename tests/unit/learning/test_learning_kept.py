@@ -302,5 +302,5 @@ def test_code_that_changes_makes_other_fits(
 ) -> None:
     scratch = Scratch.of(store, "local", "throughput")
     before = scratch.keeping(MATRIX)
-    monkeypatch.setattr(kept, "_made_by", lambda: "other code")
+    monkeypatch.setattr(kept, "made_by", lambda: "other code")
     assert scratch.keeping(MATRIX).data != before.data

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from bench.clusters import cluster
 from functions.retrain.learning import network as module
 from functions.retrain.learning import recalling
+from functions.retrain.learning.cluster import Cluster
 from functions.retrain.learning.estimator import Fitted, TrainingSet
 from functions.retrain.learning.network import (
     fit_network,
@@ -253,6 +255,8 @@ def test_attempts_after_the_training_are_remembered_as_those_of_it(
 def test_processes_and_threads_do_not_matter(training: TrainingSet) -> None:
     expected = bits(NET.fit(training, seed=0, processes=1))
     assert bits(NET.fit(training, seed=0, processes=2)) == expected
+    with cluster(1) as address:
+        assert bits(NET.fit(training, seed=0, processes=Cluster(address))) == expected
     with threadpool_limits(1):
         assert bits(NET.fit(training, seed=0, processes=1)) == expected
     assert bits(NET.fit(training, seed=1, processes=1)) != expected
