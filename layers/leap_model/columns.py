@@ -6,7 +6,7 @@ Python work per distinct value.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,10 +64,23 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """A column of open objects, one `Open` a name, all of `rows` rows."""
+    """A column of open objects, one `Open` a name, all of `rows` rows.
+
+    Of one object that all rows share, `rows` is 1 and every array has that one row: numpy takes it
+    for as many as it stands beside.
+    """
 
     rows: int
     by_name: Mapping[str, Open]
+
+    @classmethod
+    def of_rows(cls, objects: Sequence[Mapping[str, Any] | None]) -> Self:
+        """As `of`, but one row where all are the same object, and not an equal one."""
+        first = objects[0] if objects else None
+        if first is None or any(entries is not first for entries in objects):
+            return cls.of(objects)
+        known = sorted((name, value) for name, value in first.items() if value is not None)
+        return cls(1, {name: _open_of_one(value) for name, value in known})
 
     @classmethod
     def of(cls, objects: Sequence[Mapping[str, Any] | None]) -> Self:
@@ -117,6 +130,17 @@ class Objects:
             if column is not None:
                 result = np.where(np.isnan(result), column.numbers, result)
         return result
+
+
+def _open_of_one(value: Any) -> Open:
+    """As `_open` of a single row, without its work for many."""
+    if isinstance(value, str):
+        return Open(_NO_NUMBER, Labels(np.zeros(1, np.int32), (value,)))
+    return Open(np.array([float(value)]), _NO_TEXT)
+
+
+_NO_NUMBER: Final = np.array([np.nan])
+_NO_TEXT: Final = Labels(np.array([-1], np.int32), ())
 
 
 def _open(

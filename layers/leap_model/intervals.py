@@ -5,6 +5,7 @@ are: errors of attempts that the network had not seen, by what was known of them
 ten of the prediction where that has enough attempts.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -49,9 +50,11 @@ class Intervals:
         """(n,) low and high of n predictions in the target's own unit."""
         with np.errstate(divide="ignore"):
             decade = np.floor(np.log10(predicted))
-        low, high = np.empty(len(predicted)), np.empty(len(predicted))
-        for at, place in enumerate(group):
-            low[at], high[at] = self._of(int(place), decade[at])
+        low, high = (
+            np.array(list(map(self._of, group.tolist(), decade.tolist())), np.float64)
+            .reshape(-1, 2)
+            .T
+        )
         return predicted * np.exp(low), predicted * np.exp(high)
 
     def _of(self, group: int, decade: float) -> tuple[float, float]:
@@ -61,7 +64,7 @@ class Intervals:
             band = self.bands[COLD]
             wider = BEYOND if group in (UNFAMILIAR, EXTRAPOLATED) else 1.0
         low, high = band.decades.get(
-            int(decade) if np.isfinite(decade) else 0, (band.low, band.high)
+            int(decade) if math.isfinite(decade) else 0, (band.low, band.high)
         )
         return wider * low, wider * high
 

@@ -31,6 +31,7 @@ import numpy as np
 from leap_model.columns import Floats
 from leap_model.errors import ArtifactError
 from leap_model.network import Network
+from leap_model.stacked import MOST_ROWS, Stacked
 from leap_model.stored_forest import StoredForest
 from leap_model.trees import Forest
 
@@ -49,6 +50,10 @@ class Model:
     steps: Sequence[Mapping[str, Any]]
     forests: Mapping[str, Forest | StoredForest]
     networks: Mapping[str, Network] = field(default_factory=dict)
+    _stacked: Stacked | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_stacked", Stacked.of(self.networks))
 
     @classmethod
     def of_one(cls, forest: Forest) -> "Model":
@@ -120,9 +125,20 @@ class Model:
         """(n,) the prediction of each row of an (n, n_features) matrix."""
         results: dict[str, Floats] = {}
         result: Floats = matrix
+        said = self._said(matrix)
         for step in self.steps:
-            result = results[step["name"]] = _RUN[step["op"]](self, step, matrix, results)
+            if step["op"] == "network":
+                result = said[step["network"]]
+            else:
+                result = _RUN[step["op"]](self, step, matrix, results)
+            results[step["name"]] = result
         return np.ascontiguousarray(result[:, 0])
+
+    def _said(self, matrix: Floats) -> Mapping[str, Floats]:
+        """What each network says, by name."""
+        if self._stacked is not None and len(matrix) <= MOST_ROWS:
+            return self._stacked.score(matrix)
+        return {name: network.score(matrix) for name, network in self.networks.items()}
 
     def checked(self) -> "Model":
         """This model, once every step is known to fit."""
@@ -178,10 +194,6 @@ def _add(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats])
 
 def _mean(model: Model, step: Mapping[str, Any], matrix: Floats, done: dict[str, Floats]) -> Floats:
     return _add(model, step, matrix, done) / len(step["of"])
-
-
-def _network(model: Model, step: Mapping[str, Any], matrix: Floats, _: dict[str, Floats]) -> Floats:
-    return model.networks[step["network"]].score(matrix)
 
 
 def _blend(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats]) -> Floats:
@@ -252,7 +264,6 @@ _RUN: Mapping[str, Callable[..., Floats]] = {
     "feature": _feature,
     "add": _add,
     "mean": _mean,
-    "network": _network,
     "blend": _blend,
 }
 _WIDTH: Mapping[str, Callable[..., int]] = {

@@ -136,21 +136,11 @@ class Network:
 
     def score(self, matrix: Floats) -> Floats:
         """(n, 1) what the network says of each row of an (n, columns) matrix."""
-        known: Mapping[str, Any] = self.parameters
-        vectors = known["vectors"][self.places(matrix)]
+        vectors = self.parameters["vectors"][self.places(matrix)]
         vectors = vectors.reshape(len(matrix), self.shape.vector * len(self.shape.categories))
         inputs = np.concatenate([*self.numbers(matrix), vectors], axis=1)
-        hidden = inputs @ known["input.weight"] + known["input.bias"]
-        for block in range(self.shape.blocks):
-            first = _normal(hidden) * known[f"{block}.gain"] + known[f"{block}.shift"]
-            first = first @ known[f"{block}.first.weight"] + known[f"{block}.first.bias"]
-            hidden = hidden + (
-                silu(first) @ known[f"{block}.second.weight"] + known[f"{block}.second.bias"]
-            )
-        last = silu(_normal(hidden) * known["output.gain"] + known["output.shift"])
-        said = last @ known["output.weight"] + inputs @ known["direct.weight"] + known["level"]
-        result: Floats = said.astype(np.float64).reshape(-1, 1)
-        return result
+        result: Floats = said(self.shape.blocks, self.parameters, inputs).astype(np.float64)
+        return result.reshape(-1, 1)
 
     def numbers(self, matrix: Floats) -> tuple[Singles, Singles]:
         """(n, numbers) standardised, 0 where missing, and (n, gaps) 1 where missing."""
@@ -200,6 +190,23 @@ class Network:
         return cls(shape, parameters)
 
 
+def said(blocks: int, known: Mapping[str, Any], inputs: Singles) -> Singles:
+    """(n,) what (n, inputs) come to by the parameters of a network, and (networks, n, 1) what
+    (networks, n, inputs) do by those of a stack."""
+    hidden = inputs @ known["input.weight"] + known["input.bias"]
+    for block in range(blocks):
+        first = _normal(hidden) * known[f"{block}.gain"] + known[f"{block}.shift"]
+        first = first @ known[f"{block}.first.weight"] + known[f"{block}.first.bias"]
+        hidden = hidden + (
+            silu(first) @ known[f"{block}.second.weight"] + known[f"{block}.second.bias"]
+        )
+    last = silu(_normal(hidden) * known["output.gain"] + known["output.shift"])
+    result: Singles = (
+        last @ known["output.weight"] + inputs @ known["direct.weight"] + known["level"]
+    )
+    return result
+
+
 def _normal(hidden: Singles) -> Singles:
     centered: Any = hidden - _mean(hidden)
     variance = _mean(centered * centered)
@@ -208,9 +215,9 @@ def _normal(hidden: Singles) -> Singles:
 
 
 def _mean(values: Singles) -> Singles:
-    """(n, 1) of each row: what numpy's mean does, in half its time on a few rows."""
-    total: Any = np.add.reduce(values, axis=1, keepdims=True)
-    result: Singles = total / np.float32(values.shape[1])
+    """(…, 1) of each row: what numpy's mean does, in half its time on a few rows."""
+    total: Any = np.add.reduce(values, axis=-1, keepdims=True)
+    result: Singles = total / np.float32(values.shape[-1])
     return result
 
 

@@ -185,9 +185,9 @@ def _jobs(request: Request, candidates: Sequence[Candidate]) -> Jobs:
             [candidate.accelerators_per_host or np.nan for candidate in candidates]
         ),
         launched_at=np.full(rows, launched_at, np.int64),
-        config=Objects.of([candidate.config for candidate in candidates]),
-        allocation=Objects.of([candidate.allocation for candidate in candidates]),
-        architecture=Objects.of([job.architecture]).take(same),
+        config=Objects.of_rows([candidate.config for candidate in candidates]),
+        allocation=Objects.of_rows([candidate.allocation for candidate in candidates]),
+        architecture=Objects.of_rows([job.architecture]),
     )
 
 

@@ -90,7 +90,7 @@ class Cells:
         start, end = np.searchsorted(self.key, key, "left"), np.searchsorted(self.key, key, "right")
         return slice(int(start), int(end))
 
-    def take(self, rows: NDArray[Any]) -> "Cells":
+    def take(self, rows: NDArray[Any] | slice) -> "Cells":
         """The cells at some rows."""
         return Cells(*(getattr(self, name)[rows] for name in Cells.__slots__))
 
@@ -167,8 +167,8 @@ class _Near:
         self, references: References, asked: Asked, rows: Ints, mine: slice, theirs: slice
     ) -> None:
         self._recall = recall = references.recall
-        self._mine = references.families.take(np.arange(mine.start, mine.stop))
-        others = references.model_types.take(np.arange(theirs.start, theirs.stop))
+        self._mine = references.families.take(mine)
+        others = references.model_types.take(theirs)
         here, weights = [], []
         for cells, trust in ((self._mine, 1.0), (others, recall.strangers)):
             same = asked.hardware[rows][:, None] == cells.hardware
@@ -224,6 +224,8 @@ def weighted_median(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 def _alike(family: Hashes, model_type: Hashes) -> list[Ints]:
     """The rows of each pair of family and model type."""
+    if len(family) and np.all(family == family[0]) and np.all(model_type == model_type[0]):
+        return [np.arange(len(family))]  # as those of a ranking are
     order = np.lexsort((model_type, family))
     change = (np.diff(family[order]) != 0) | (np.diff(model_type[order]) != 0)
     return np.split(order, np.flatnonzero(change) + 1) if len(order) else []

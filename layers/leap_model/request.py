@@ -3,7 +3,8 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from leap_model import fields, limits
 from leap_model.catalogue import Catalogue, HardwareType
@@ -34,8 +35,8 @@ class Candidate:
     num_trainers: int
     batch_size: float
     accelerators_per_host: float | None
-    config: dict[str, fields.Scalar]
-    allocation: dict[str, fields.Scalar]
+    config: Mapping[str, fields.Scalar]
+    allocation: Mapping[str, fields.Scalar]
 
     @property
     def job_cost_per_hour(self) -> float:
@@ -149,10 +150,13 @@ def _candidate(
     )
 
 
-def _own(own: Mapping[str, Any], field: str) -> dict[str, fields.Scalar]:
-    """An open object of the candidate's own, empty where it says nothing."""
+_NOTHING: Final[Mapping[str, fields.Scalar]] = MappingProxyType({})
+
+
+def _own(own: Mapping[str, Any], field: str) -> Mapping[str, fields.Scalar]:
+    """An open object of the candidate's own; where it says nothing, the one of all that do not."""
     given = own.get(field)
-    return {} if given is None else fields.scalars(given, field)[0]
+    return _NOTHING if given is None else fields.scalars(given, field)[0]
 
 
 def _cost(

@@ -141,3 +141,22 @@ def test_an_object_that_several_rows_share_gives_what_equal_ones_do() -> None:
         np.testing.assert_array_equal(taken[1].numbers, expected[1].numbers)
         assert texts_of(taken[1].labels) == texts_of(expected[1].labels)
     assert Objects.of(rows).rows == len(rows)
+
+
+def test_an_object_that_all_rows_share_is_one_row_of_them() -> None:
+    entries = {"b": 2, "precision": "fp16", "none": None, "flag": True, "a": 0.5}
+    one, whole = Objects.of_rows([entries] * 5), Objects.of([entries])
+    assert one.rows == 1
+    assert list(one.by_name) == list(whole.by_name) == ["a", "b", "flag", "precision"]
+    for name, column in one.by_name.items():
+        np.testing.assert_array_equal(column.numbers, whole.by_name[name].numbers)
+        np.testing.assert_array_equal(column.labels.codes, whole.by_name[name].labels.codes)
+        assert column.labels.values == whole.by_name[name].labels.values
+    np.testing.assert_array_equal(one.number("none", "b"), [2.0])
+
+
+@pytest.mark.parametrize(
+    "objects", [[], [{"a": 1}, {"a": 1}], [{"a": 1}, None], [None, None]], ids=str
+)
+def test_objects_that_rows_do_not_share_are_rows(objects: list[dict[str, Any] | None]) -> None:
+    assert Objects.of_rows(objects).rows == len(objects)
