@@ -23,6 +23,8 @@ Parameters: TypeAlias = Mapping[str, Singles]
 FARTHEST = 4.0
 """Standard deviations beyond which a number is taken for one at that distance: a network goes on in
 a straight line where it saw nothing."""
+MOST_ROWS = 16_384
+"""Read at once: a row takes some thousand bytes while it is."""
 _EPSILON = np.float32(1e-5)
 
 
@@ -136,6 +138,9 @@ class Network:
 
     def score(self, matrix: Floats) -> Floats:
         """(n, 1) what the network says of each row of an (n, columns) matrix."""
+        if len(matrix) > MOST_ROWS:
+            starts = range(0, len(matrix), MOST_ROWS)
+            return np.concatenate([self.score(matrix[at : at + MOST_ROWS]) for at in starts])
         vectors = self.parameters["vectors"][self.places(matrix)]
         vectors = vectors.reshape(len(matrix), self.shape.vector * len(self.shape.categories))
         inputs = np.concatenate([*self.numbers(matrix), vectors], axis=1)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leap_model.columns import Ints
 from leap_model.network import Shape, Singles, silu
 
 _ROUND = np.float32(0.05)
@@ -82,7 +81,7 @@ def descend(
     shape: Shape,
     known: dict[str, Singles],
     numbers: Sequence[Singles],
-    places: Ints,
+    places: NDArray[np.integer],
     values: Singles,
     descent: Descent,
     random: np.random.Generator,

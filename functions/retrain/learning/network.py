@@ -22,7 +22,7 @@ from leap_model.features.schema import CategoryColumn, Schema, fit_schema
 from leap_model.history import cutoffs, family_hashes, no_history
 from leap_model.intervals import Intervals
 from leap_model.model import Model
-from leap_model.network import Network, Parameters, Shape, on_scale
+from leap_model.network import MOST_ROWS, Network, Parameters, Shape, Singles, on_scale
 from leap_model.references import COLUMNS, Asked, Recall, asked_of
 
 MOST_CATEGORIES = 4_096
@@ -196,11 +196,11 @@ def fit_network(
     # By hash: codes count up in the order in which files name the families.
     hashes = family_hashes(rows.source.attempts.jobs.family)
     _, families = np.unique(hashes, return_inverse=True)
-    matrix = np.column_stack([rows.matrix, families])[kept]
-    values = (rows.values - rows.scale)[kept]
+    chosen = np.flatnonzero(kept)
+    values = (rows.values - rows.scale)[chosen]
     random = np.random.default_rng([seed, member])
     known = initial(shape, float(np.median(values)), random)
-    known.update(_scales(matrix[:, list(shape.numbers)], rows.schema))
+    known.update(_scales(rows.matrix, shape.numbers, chosen, rows.schema))
     learning = Network(shape, known)
     batch = min(estimator.batch, max(len(values) // _BATCHES, 1))
     steps = round(estimator.epochs * len(values) / batch)
@@ -214,10 +214,29 @@ def fit_network(
         hidden=estimator.hidden(rows.schema),
         together=together(shape, rows.schema.names, estimator.hide_config),
     )
-    numbers, places = learning.numbers(matrix), learning.places(matrix)
+    numbers, places = _read(learning, rows.matrix, families, chosen)
     with one_thread():
         loss = descend(shape, known, numbers, places, values.astype(np.float32), descent, random)
     return without_last_category(learning), loss
+
+
+def _read(
+    network: Network, matrix: Floats, families: Ints, rows: Ints
+) -> tuple[tuple[Singles, Singles], NDArray[np.int32]]:
+    """What the network reads of some rows of the matrix, and of a column of families beside it.
+
+    A part at a time: only its 32 bits a number stay, of as many processes as there are fits.
+    """
+    shape = network.shape
+    numbers = np.empty((len(rows), len(shape.numbers)), np.float32)
+    gaps = np.empty((len(rows), len(shape.gaps)), np.float32)
+    places = np.empty((len(rows), len(shape.categories)), np.int32)
+    for start in range(0, len(rows), MOST_ROWS):
+        part = slice(start, start + MOST_ROWS)
+        some = np.column_stack([matrix[rows[part]], families[rows[part]]])
+        numbers[part], gaps[part] = network.numbers(some)
+        places[part] = network.places(some)
+    return (numbers, gaps), places
 
 
 def together(shape: Shape, names: Sequence[str], chance: float) -> Together:
@@ -248,17 +267,15 @@ def without_last_category(network: Network) -> Network:
     return Network(smaller, known)
 
 
-def _scales(values: Floats, schema: Schema) -> Parameters:
-    """Knee, center and spread of each number; logarithms stay as they are."""
-    categorical = schema.is_categorical()
-    names = [name for name, category in zip(schema.names, categorical, strict=True) if not category]
-    knee = np.zeros(len(names), np.float32)
+def _scales(matrix: Floats, columns: Sequence[int], rows: Ints, schema: Schema) -> Parameters:
+    """Knee, center and spread of numbers, by some rows; logarithms stay as they are."""
+    knee = np.zeros(len(columns), np.float32)
     center, spread = np.zeros_like(knee), np.ones_like(knee)
-    for at, name in enumerate(names):
-        column = values[:, [at]]
+    for at, place in enumerate(columns):
+        column = matrix[rows, place].reshape(-1, 1)
         column = column[~np.isnan(column[:, 0])]
         size = np.abs(column[column != 0])
-        if not name.startswith("ratio.log_") and len(size):
+        if not schema.names[place].startswith("ratio.log_") and len(size):
             knee[at] = np.clip(np.quantile(size, 0.01), *_KNEES)
         if len(column):
             near = np.clip(column, -_LARGEST, _LARGEST)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leap_model import network as module
 from leap_model.columns import Floats
 from leap_model.network import FARTHEST, Network, Shape, on_scale, silu
 from tests.unit.leap_model.residual import COLUMNS, SHAPE, network_of, rows_of, said_of
@@ -34,6 +35,15 @@ def test_scores_are_what_the_definition_says(shape: Shape, seed: int) -> None:
 def test_a_row_alone_is_what_it_is_among_others() -> None:
     alone = [NETWORK.score(row.reshape(1, -1))[0, 0] for row in ROWS]
     np.testing.assert_allclose(alone, NETWORK.score(ROWS)[:, 0], atol=1e-5)
+
+
+@pytest.mark.parametrize("most", [1, 60, 100, 199])
+def test_many_rows_are_read_a_part_at_a_time(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = NETWORK.score(ROWS)
+    monkeypatch.setattr(module, "MOST_ROWS", most)
+    parts = NETWORK.score(ROWS)
+    assert parts.shape == whole.shape
+    np.testing.assert_allclose(parts, whole, atol=1e-5)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -22,7 +22,7 @@ from functions.retrain.training import memory_with
 from leap_model.columns import Floats
 from leap_model.features.schema import NumberColumn, Schema
 from leap_model.limits import DAY_US
-from leap_model.network import Network, Shape
+from leap_model.network import Network, Parameters, Shape
 from leap_model.references import COLUMNS, Recall
 from leap_model.store import LocalStore
 from leap_model.stored_catalogue import stored_catalogue
@@ -251,6 +251,19 @@ def test_attempts_after_the_training_are_remembered_as_those_of_it(
 # The same whatever the machine does.
 
 
+@pytest.mark.parametrize("most", [1, 7, 400])
+def test_reading_rows_a_part_at_a_time_does_not_matter(
+    training: TrainingSet, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_of(training)
+    kept = np.arange(len(training)) % 3 > 0
+    whole, loss = fit_network(NET, rows, kept, 0)
+    monkeypatch.setattr(module, "MOST_ROWS", most)
+    parts, same = fit_network(NET, rows, kept, 0)
+    assert parts.to_array().tobytes() == whole.to_array().tobytes()
+    assert same == loss
+
+
 @pytest.mark.usefixtures("believing")
 def test_processes_and_threads_do_not_matter(training: TrainingSet) -> None:
     expected = bits(NET.fit(training, seed=0, processes=1))
@@ -305,6 +318,12 @@ def test_few_rows_make_a_network_all_the_same(training: TrainingSet, rows: int) 
     assert np.all(np.isfinite(predicted(fitted, training)))
 
 
+def scales_of(columns: Floats) -> Parameters:
+    """Those of one number."""
+    schema = Schema((NumberColumn("config.x"),), ())
+    return module._scales(columns, (0,), np.arange(len(columns)), schema)
+
+
 ABSURD = (1e300, -1e300, 1e-300, 1e39, 1e-50, 0.0)
 
 
@@ -313,15 +332,14 @@ ABSURD = (1e300, -1e300, 1e-300, 1e39, 1e-50, 0.0)
 def test_absurd_numbers_make_a_network_that_loads(first: float, second: float) -> None:
     columns = np.array([[first], [second], [1.0], [np.nan]] * 3)
     shape = Shape((0,), (0,), (), width=3, blocks=1, vector=2)
-    schema = Schema((NumberColumn("config.x"),), ())
-    known = dict(network_of(shape).parameters) | dict(module._scales(columns, schema))
+    known = dict(network_of(shape).parameters) | dict(scales_of(columns))
     network = Network.of_array(shape, Network(shape, known).to_array())
     assert np.all(np.isfinite(network.score(columns)))
 
 
 def test_one_absurd_number_leaves_the_others_apart() -> None:
     columns = np.append(np.geomspace(1, 1e4, 999), 1e300).reshape(-1, 1)
-    scales = module._scales(columns, Schema((NumberColumn("config.x"),), ()))
+    scales = scales_of(columns)
     shape = Shape((0,), (), (), width=3, blocks=1, vector=2)
     known = dict(network_of(shape).parameters) | dict(scales)
     numbers, _ = Network(shape, known).numbers(columns)
@@ -329,7 +347,7 @@ def test_one_absurd_number_leaves_the_others_apart() -> None:
 
 
 def test_no_number_that_is_asked_of_overflows() -> None:
-    scales = module._scales(np.zeros((5, 1)), Schema((NumberColumn("config.x"),), ()))
+    scales = scales_of(np.zeros((5, 1)))
     shape = Shape((0,), (), (), width=3, blocks=1, vector=2)
     network = Network(shape, dict(network_of(shape).parameters) | dict(scales))
     asked = np.array([[1.7e308], [-1.7e308]])
