@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from bench.laboratory.encodings import Standard
-from bench.laboratory.methods import SCALE, Method
+from bench.laboratory.methods import Method
 from bench.laboratory.network import Rows, Size, fit_predict
 from functions.retrain.learning.boosting import Boosting, regressor
 from functions.retrain.learning.single import Single
@@ -87,12 +87,7 @@ def _by_network(night: Night, size: Size) -> Floats:
 
 def _make_trees(trees: float) -> Method:
     single = Single(trees=max(1, round(Single().trees * trees)))
-    constants = {
-        **single.settings(),
-        "scale": SCALE,
-        "embedding": MODEL,
-        "components": COMPONENTS,
-    }
+    constants = {**single.settings(), "embedding": MODEL, "components": COMPONENTS}
     return Method("gbdt-embedding", constants, lambda night: _by_trees(night, single))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import lightgbm  # type: ignore[import-not-found,unused-ignore]
 
-from bench.laboratory.methods import SCALE, Method
+from bench.laboratory.methods import Method
 from functions.retrain.learning.threads import cores
 from functions.retrain.nights import Night
 from leap_model.columns import Floats
@@ -27,7 +27,6 @@ def _method(name: str, scaled: bool) -> Callable[[float], Method]:
             **CONSTANTS,
             "trees": count,
             "scaled": scaled,
-            **({"scale": SCALE} if scaled else {}),
             "lightgbm": lightgbm.__version__,
         }
         return Method(name, constants, lambda night: _predicted(night, count, scaled))

@@ -19,7 +19,6 @@ from functions.retrain.learning.presets import ESTIMATORS
 from functions.retrain.nights import Night
 from leap_model.columns import Floats
 from leap_model.errors import LeapError
-from leap_model.targets import TARGETS
 
 
 class MethodError(LeapError):
@@ -41,9 +40,6 @@ class Method:
     speaks_of_types: bool = True
     judge: Callable[[Night], Judged] | None = None
 
-
-SCALE = TARGETS["throughput"].scale
-"""Of the constants of every method that predicts what is left after it: results are filed by it."""
 
 MODELS: Mapping[str, Rung] = {
     **{name: Rung(estimator) for name, estimator in ESTIMATORS.items()},
@@ -124,8 +120,6 @@ def _fitted(name: str, rung: Rung, trees: float) -> Method:
     estimator = with_fewer_trees(rung.estimator, trees)
     fewer = replace(rung, estimator=estimator)
     constants = {**estimator.settings(), "without": sorted(rung.without)}
-    if getattr(estimator, "scaled", name == "network"):
-        constants["scale"] = SCALE
     return Method(
         *(name, constants, lambda night: climbed(night, fewer)),
         judge=lambda night: judged_on(night, fewer),

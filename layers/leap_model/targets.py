@@ -36,7 +36,7 @@ class Target:
 TARGETS: Mapping[str, Target] = {
     target.name: target
     for target in (
-        Target("throughput", LEAST_THROUGHPUT, scale="ratio.log_rate"),
+        Target("throughput", LEAST_THROUGHPUT, scale="ratio.log_peak"),
         Target("utilization", LEAST_UTILIZATION, most=1.0),
     )
 }

@@ -11,7 +11,7 @@ from leap_model.columns import Floats, Jobs, Labels
 from leap_model.errors import ArtifactError
 from leap_model.features.raw import FEATURES_VERSION, Raw
 
-SCALES = ("ratio.log_accelerators", "ratio.log_peak", "ratio.log_rate")
+SCALES = ("ratio.log_accelerators", "ratio.log_peak")
 """Columns that a model may offset its prediction by: always kept where known, never missing."""
 
 _OPEN_SOURCES = ("config", "config_text", "allocation", "allocation_text", "architecture")

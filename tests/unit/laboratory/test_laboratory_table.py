@@ -19,7 +19,6 @@ from bench.laboratory.table import Plan, differences, fill, nights_of, summary
 from functions.retrain.nights import Night, Past, read_past
 from leap_model.columns import Floats
 from leap_model.store import LocalStore
-from leap_model.targets import TARGETS
 from tests.unit.laboratory.conftest import LAST, PLAN, QUICK, Fleet
 
 
@@ -244,15 +243,6 @@ def test_fewer_trees_change_every_count_of_trees() -> None:
     for key, value in full.constants.items():
         expected = value * 0.5 if key.endswith("trees") else value
         assert half.constants[key] == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "scaled"),
-    [("network", True), ("single", True), ("without-history", True), ("plain", False)],
-)
-def test_results_of_what_has_a_scale_are_filed_by_it(name: str, scaled: bool) -> None:
-    constants = methods.method(name).constants
-    assert constants.get("scale") == (TARGETS["throughput"].scale if scaled else None)
 
 
 def test_a_method_that_is_none_is_refused() -> None:

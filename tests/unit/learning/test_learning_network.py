@@ -139,7 +139,7 @@ def test_sources_that_are_left_out_are_no_columns(store: LocalStore, source: str
     assert fitted.schema is not None
     assert not any(name.startswith(f"{source}.") for name in fitted.schema.names)
     assert fitted.memory is not None
-    assert fitted.memory.scale == (None if source == "ratio" else "ratio.log_rate")
+    assert fitted.memory.scale == (None if source == "ratio" else "ratio.log_peak")
 
 
 # Families.

@@ -247,7 +247,7 @@ def test_without_history_fits_the_same_rows_without_their_history(
     backtest(store, FEW, Plan(1, date(2026, 1, 9), compare=("without-history",)))
     own, blind = fits
     np.testing.assert_array_equal(own.values, blind.values)
-    assert (own.scale, blind.scale) == ("ratio.log_rate", "ratio.log_rate")
+    assert (own.scale, blind.scale) == ("ratio.log_peak", "ratio.log_peak")
     left_out = [name for name in own.schema.names if name.startswith("history.")]
     assert len(left_out) == 5
     assert [name for name in own.schema.names if name not in left_out] == [*blind.schema.names]
