@@ -1,6 +1,5 @@
 """A Dask cluster on this machine, by Dask's own commands, that ends with whoever asked for it."""
 
-import json
 import os
 import subprocess
 import sys
@@ -49,8 +48,8 @@ def _address(file: Path, workers: int) -> str:
     end = time.monotonic() + _STARTED_S
     while not file.exists() and time.monotonic() < end:
         time.sleep(0.1)
-    address = str(json.loads(file.read_text())["address"])
-    if workers:
-        with Client(address, timeout=_STARTED_S) as client:
+    # By Dask, which reads again what is still being written.
+    with Client(scheduler_file=str(file), timeout=_STARTED_S) as client:
+        if workers:
             client.wait_for_workers(workers, timeout=_STARTED_S)
-    return address
+        return str(client.scheduler.address)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -12,32 +12,20 @@ from functions.retrain.settings import Settings
 from leap_model.errors import FieldError
 from leap_model.targets import TARGETS
 
+T = TypeVar("T")
 
-class _AddressType(click.ParamType[str]):
-    name = "address"
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+class _Checked(click.ParamType[T]):
+    """What a function of the library makes of a text, or its one sentence for why it does not."""
+
+    def __init__(self, name: str, field: str, check: Callable[[str, str], T]) -> None:
+        self.name, self._field, self._check = name, field, check
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> T:
+        if not isinstance(value, str):
+            return cast(T, value)  # converted already
         try:
-            return scheduler_address(str(value), "scheduler")
-        except FieldError as fault:
-            self.fail(str(fault), param, ctx)
-
-
-_ADDRESS = _AddressType()
-
-
-class _EstimatorsType(click.ParamType[tuple[str, ...]]):
-    name = "name[,name…]"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            return named(str(value), "estimator")
+            return self._check(value, self._field)
         except FieldError as fault:
             self.fail(str(fault), param, ctx)
 
@@ -73,7 +61,7 @@ estimator = click.option(
 estimators = click.option(
     "--estimator",
     "estimators",
-    type=_EstimatorsType(),
+    type=_Checked("name[,name…]", "estimator", named),
     default=",".join(DEFAULT),
     show_default=True,
     help="How to learn. Of several, the best on the last days of the window; the first, or what "
@@ -97,7 +85,11 @@ def engine(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="Fit on this machine, or on the workers of a Dask cluster. The result is the same.",
     )
-    @click.option("--scheduler", type=_ADDRESS, help="The Dask cluster's, such as tcp://host:8786.")
+    @click.option(
+        "--scheduler",
+        type=_Checked("address", "scheduler", scheduler_address),
+        help="The Dask cluster's, such as tcp://host:8786.",
+    )
     @wraps(command)
     def chosen(
         *arguments: Any, engine: str, scheduler: str | None, processes: int | None, **options: Any

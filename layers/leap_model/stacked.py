@@ -45,9 +45,8 @@ class Stacked:
             if name not in _SCALES
         }
         for name, values in stacked.items():
-            if (
-                values.ndim == 2
-            ):  # of each unit: the same for every row, or what a row's units come to
+            # A number a unit stands beside every row; weights to one number take a row's units.
+            if values.ndim == 2:
                 stacked[name] = values[:, :, None] if "weight" in name else values[:, None, :]
         return cls(names, first, stacked)
 

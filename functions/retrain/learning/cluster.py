@@ -1,7 +1,6 @@
 """Fits on the workers of a Dask cluster: its own protocol, its own ways of losing a machine.
 
-Only fits go there. Columns of features are made faster than rows are sent: 250,000 rows take 0.3
-processor seconds, and as many to send.
+Only fits go there: columns of features are made in about the time that sending their rows takes.
 """
 
 import os

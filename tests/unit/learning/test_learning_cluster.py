@@ -138,23 +138,19 @@ def test_workers_of_other_code_are_refused(
         pool.run([(same_after, 0.0, 1)])
 
 
-def test_workers_of_several_threads_are_refused() -> None:
-    with (
-        cluster(1, threads=2) as address,
-        pytest.raises(TrainingError, match=r"has 2 threads, .*\(--nthreads 1\)$"),
-        workers(0, Cluster(address)),
-    ):
-        pass
-
-
-@pytest.mark.usefixtures("impatient")
-def test_a_cluster_without_workers_is_told_of() -> None:
-    with (
-        cluster(0) as address,
-        pytest.raises(TrainingError, match=rf"^the Dask cluster at {address} has no worker$"),
-        workers(0, Cluster(address)),
-    ):
-        pass
+@pytest.mark.parametrize(
+    ("count", "threads", "said"),
+    [(1, 2, r"has 2 threads, .*\(--nthreads 1\)$"), (0, 1, "has no worker$")],
+    ids=["several threads", "no worker"],
+)
+def test_a_cluster_that_cannot_fit_is_told_of(
+    count: int, threads: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with cluster(count, threads) as address:
+        monkeypatch.setattr(module, "CONNECT_S", 10.0 if count else 1.0)
+        fault = pytest.raises(TrainingError, match=rf"the Dask cluster at {address} {said}")
+        with fault, workers(0, Cluster(address)):
+            pass
 
 
 @pytest.mark.usefixtures("impatient")
