@@ -1,6 +1,6 @@
 """Fits on the workers of a Dask cluster: its own protocol, its own ways of losing a machine.
 
-Only fits go there: columns of features are made in about the time that sending their rows takes.
+Only fits go there: features are one pass of numpy over columns, and stay where the rows are.
 """
 
 import os
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from functions.retrain.learning.kept import made_by
 from functions.retrain.stages import peak_memory_mb
@@ -25,7 +25,8 @@ _ADDRESS: Final = re.compile(r"(tcp|tls)://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[
 _LOST: Final = "the Dask cluster was lost: its scheduler or all its workers are gone"
 _SMALL: Final = (str, int, float, bool, type(None))
 
-Call = tuple[Any, ...]
+Call: TypeAlias = tuple[Any, ...]
+"""A function of a module, then its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,7 @@ class Connection:
         futures = [submit(_told, code, *map(self._argument, call), pure=False) for call in calls]
         places = {future: at for at, future in enumerate(futures)}
         told: dict[int, Told] = {}
+        self._seen = time.monotonic()
         try:
             while places:
                 for future in self._done(list(places)):
@@ -129,21 +131,21 @@ class Connection:
         from distributed import CancelledError, wait
 
         try:
-            return wait(futures, timeout=_LOOK_S, return_when="FIRST_COMPLETED").done
+            done = wait(futures, timeout=_LOOK_S, return_when="FIRST_COMPLETED").done
         except TimeoutError:
-            pass
+            done = set()
         except CancelledError:  # as all of a scheduler that is gone are
             raise TrainingError(_LOST) from None
         try:
-            workers = self._client.scheduler_info()["workers"]
+            seen = bool(done) or bool(self._client.scheduler_info()["workers"])
         except OSError:
             raise TrainingError(_LOST) from None
         now = time.monotonic()
-        if workers:
+        if seen:
             self._seen = now
         elif now - self._seen > ALONE_S:
             raise TrainingError(f"the Dask cluster has had no worker for {ALONE_S:,.0f} s")
-        return []
+        return done
 
     def _argument(self, value: Any) -> Any:
         """Data once for all calls: the object itself is held, so that its id stays its own."""

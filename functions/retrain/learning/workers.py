@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeAlias
 
-from functions.retrain.learning.cluster import Cluster, Connection
+from functions.retrain.learning.cluster import Call, Cluster, Connection
 from functions.retrain.learning.kept import Keeping, kept
 from functions.retrain.learning.threads import cores
 from functions.retrain.stages import peak_memory_mb
@@ -25,9 +25,6 @@ _log = logging.getLogger(__name__)
 
 FEWEST_ROWS = 5_000
 """Training rows below which starting processes costs more than they save."""
-
-Call: TypeAlias = tuple[Any, ...]
-"""A function of a module, then its arguments."""
 
 Processes: TypeAlias = int | Cluster | None
 """So many of this machine, one for each core (None), or those of a cluster."""

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +126,21 @@ def test_workers_that_are_gone_for_good_end_a_run(after: float) -> None:
             threading.Timer(after, os.kill, (pid, signal.SIGKILL)).start()
         with pytest.raises(TrainingError, match=r"^the Dask cluster was lost"):
             pool.run([(same_after, 60.0, np.arange(3.0))] * 2)
+
+
+def test_workers_that_do_not_come_back_are_waited_for_only_so_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_LOOK_S", 0.2)
+    with cluster(1, nanny=False) as address, workers(0, Cluster(address)) as pool:
+        (pid,) = pool.run([(pid_after, 0.0)])
+        monkeypatch.setattr(module, "ALONE_S", 0.1)
+        # What was done long ago does not count against them.
+        time.sleep(0.5)
+        assert pool.run([(pid_after, 1.0)]) == [pid]
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(TrainingError, match=r"^the Dask cluster has had no worker for 0 s$"):
+            pool.run([(pid_after, 60.0)])  # no data that could be lost with them
 
 
 def test_workers_of_other_code_are_refused(
