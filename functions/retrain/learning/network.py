@@ -78,6 +78,9 @@ class ResidualNetwork:
     hide_config : float
         Chance that all of a row's configuration is hidden: it often tells the type that a job was
         written for, and is asked about on others.
+    scale : str
+        What the networks predict the rest of, where the target has a scale at all. Trees do better
+        after the peak alone; a network carries the mean of peak and memory over to new types.
     """
 
     name: str = "network"
@@ -98,6 +101,7 @@ class ResidualNetwork:
     hide_model_type: float = 0.05
     hide_other: float = 0.02
     hide_config: float = 0.3
+    scale: str = "ratio.log_rate"
 
     def fit(self, training: TrainingSet, seed: int, processes: Processes = None) -> Fitted:
         with one_thread():
@@ -105,7 +109,7 @@ class ResidualNetwork:
 
     def _fit(self, training: TrainingSet, seed: int, processes: Processes) -> Fitted:
         stages = Stages()
-        rows = rows_of(training)
+        rows = rows_of(training, self.scale)
         recalls = "history" not in rows.source.without
         back = held_back(rows.source.attempts.completed_at) & recalls
         with workers(len(training), processes, training.keeping) as pool, stages("fit"):
@@ -166,8 +170,9 @@ class ResidualNetwork:
         return (*chances, self.hide_family)
 
 
-def rows_of(training: TrainingSet) -> Rows:
-    """The training set without history, and with every category that has a few rows.
+def rows_of(training: TrainingSet, scale: str) -> Rows:
+    """The training set without history, with every category that has a few rows, and after a scale
+    where its own target has one.
 
     Raises
     ------
@@ -180,12 +185,12 @@ def rows_of(training: TrainingSet) -> Rows:
     jobs = source.attempts.jobs
     left_out = source.without | {"history"}
     raw = columns_without(left_out, jobs, no_history(len(jobs)), source.catalogue)
-    schema = fit_schema(raw, jobs, MOST_CATEGORIES, LEAST_CATEGORY_ROWS)
+    after = scale if training.scale is not None else None
+    schema = fit_schema(raw, jobs, MOST_CATEGORIES, LEAST_CATEGORY_ROWS, after)
     matrix = schema.encode(raw, len(jobs))
-    scale = scale_of(matrix, schema, training.scale)
-    known = training.scale in schema.names
-    column = schema.names.index(str(training.scale)) if known else None
-    return Rows(source, schema, matrix, scale, training.values, column)
+    column = schema.names.index(scale) if after in schema.names else None
+    sizes = scale_of(matrix, schema, after)
+    return Rows(source, schema, matrix, sizes, training.values, column)
 
 
 def fit_network(

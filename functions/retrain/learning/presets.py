@@ -11,6 +11,7 @@ from functions.retrain.learning.single import Single
 from leap_model import fields
 from leap_model.cells import value_of_cell
 from leap_model.errors import FieldError
+from leap_model.features.schema import SCALES
 
 ESTIMATORS: Mapping[str, Single | Cascade | ResidualNetwork] = {
     estimator.name: estimator
@@ -99,6 +100,10 @@ def _parsed(constant: str, text: str, current: Any) -> Any:
     if isinstance(current, bool):
         if not isinstance(value, bool):
             raise FieldError(constant, text, "true or false")
+        return value
+    if isinstance(current, str):
+        if value not in SCALES:
+            raise FieldError(constant, text, f"one of {', '.join(SCALES)}")
         return value
     if isinstance(current, int):
         most = _MOST.get(constant, _MOST_OF_ANY)

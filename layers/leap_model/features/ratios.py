@@ -23,6 +23,8 @@ _BYTES = 2
 """Of one value in 16-bit training."""
 _ACTIVATION_PASSES = 4
 """An activation is written and read forward, read and its gradient written backward."""
+_OPERATIONS_PER_BYTE = 150
+"""About what accelerators have of both: it only sets types of unknown bandwidth beside others."""
 _STATE_BYTES_PER_PARAMETER = 16
 """16-bit weight and gradient, 32-bit master copy and two moments (ZeRO, 2020)."""
 
@@ -89,6 +91,7 @@ def _bounds(
         "exchange_bound": exchange,
         "roofline": divide(1.0, slowness),
         "log_peak": logarithm(accelerators * peak),
+        "log_rate": logarithm(accelerators * np.sqrt(peak * _fed(peak, hardware))),
         "state_share_of_memory": divide(parameters * _STATE_BYTES_PER_PARAMETER, memory),
         "activations_share_of_memory": divide(activations * batch * _BYTES, memory),
         "operations_per_byte": divide(work, traffic),
@@ -120,6 +123,12 @@ def _peak(jobs: Jobs, hardware: Hardware) -> Floats:
 def _says_single(precision: Labels) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     single = [text.casefold() in ("fp32", "float32", "32") for text in precision.values]
     return np.array([*single, False], bool)[precision.codes]
+
+
+def _fed(peak: Floats, hardware: Hardware) -> Floats:
+    """Operations per second that one accelerator's memory feeds, its peak where that is unknown."""
+    bandwidth = hardware.specification("memory_bandwidth_gb_s") * 1e9
+    return np.where(bandwidth > 0, bandwidth * _OPERATIONS_PER_BYTE, peak)
 
 
 def _link(hardware: Hardware, num_trainers: Floats) -> Floats:

@@ -15,8 +15,9 @@ from leap_model.features.hardware import Hardware
 from leap_model.features.ratios import ratio_columns
 from leap_model.history import History
 
-FEATURES_VERSION = 2
-"""Goes up whenever a column of some name gets another meaning; artifacts name theirs."""
+FEATURES_VERSION = 3
+"""Goes up whenever a column of some name gets another meaning, or a scale is added, without which
+all types would be answered as one; artifacts name theirs."""
 
 Raw: TypeAlias = dict[str, Floats | Labels]
 

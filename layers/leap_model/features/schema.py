@@ -11,8 +11,10 @@ from leap_model.columns import Floats, Jobs, Labels
 from leap_model.errors import ArtifactError
 from leap_model.features.raw import FEATURES_VERSION, Raw
 
-SCALES = ("ratio.log_accelerators", "ratio.log_peak")
+SCALES = ("ratio.log_accelerators", "ratio.log_peak", "ratio.log_rate")
 """Columns that a model may offset its prediction by: always kept where known, never missing."""
+_NO_FEATURES = ("ratio.log_rate",)
+"""Scales that other models do without: they have what it is made of."""
 
 _OPEN_SOURCES = ("config", "config_text", "allocation", "allocation_text", "architecture")
 
@@ -154,14 +156,15 @@ def fit_schema(
     jobs: Jobs,
     most_categories: int = limits.MOST_CATEGORIES,
     least_rows: int = limits.LEAST_CATEGORY_ROWS,
+    scale: str | None = None,
 ) -> Schema:
-    """Choose the columns that tell training rows apart.
+    """Choose the columns that tell training rows apart, for a model with a scale or with none.
 
     A column stays if it has two different values (missing counts as one). Of each open object the
     `limits.MOST_KEYS` commonest names stay. History that a family does not have becomes the
     median of those that have it, never zero, which would be one sample per second.
     """
-    kept = _commonest(raw)
+    kept = _commonest(raw) - {name for name in _NO_FEATURES if name != scale}
     columns: list[Column] = []
     for name in sorted(kept):
         values = raw[name]

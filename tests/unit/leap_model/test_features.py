@@ -11,7 +11,7 @@ from leap_model.columns import Floats, Jobs
 from leap_model.errors import ArtifactError
 from leap_model.features import Schema, raw_columns
 from leap_model.features.raw import FEATURES_VERSION, Raw
-from leap_model.features.schema import CategoryColumn, NumberColumn, fit_schema
+from leap_model.features.schema import SCALES, CategoryColumn, NumberColumn, fit_schema
 from leap_model.history import History, no_history
 from leap_model.limits import MOST_CATEGORIES, MOST_KEYS
 from tests.support import CATALOGUE
@@ -77,6 +77,18 @@ def test_the_order_of_rows_and_of_columns_does_not_choose_the_schema() -> None:
     schema = fit_schema(turned, jobs_of(rows))
     assert schema == schema_of(rows)
     np.testing.assert_array_equal(schema.encode(turned, 60), schema.encode(raw, 60))
+
+
+@pytest.mark.parametrize("scale", [None, *SCALES])
+def test_a_model_has_the_rate_where_it_predicts_the_rest_of_it_and_every_scale_is_never_missing(
+    scale: str | None,
+) -> None:
+    rows = varied()
+    schema = fit_schema(raw_of(rows), jobs_of(rows), scale=scale)
+    kept = {*SCALES} - ({"ratio.log_rate"} - {scale})
+    assert {*schema.names} & {*SCALES} == kept
+    for name in kept:
+        assert np.isfinite(values_of(schema, name, [{"hardware_type": "unheard of"}])).all()
 
 
 def test_categories_have_the_codes_of_the_schema_not_of_the_data_at_hand() -> None:

@@ -58,6 +58,8 @@ def test_ratios_by_hand() -> None:
         "ratio.state_share_of_memory": 100e6 * 16 / 32e9,
         "ratio.activations_share_of_memory": 10e6 * 16 * 2 / 32e9,
         "ratio.operations_per_byte": work / traffic,
+        "ratio.log_peak": np.log(8 * 100e12),
+        "ratio.log_rate": np.log(8 * np.sqrt(100e12 * 800e9 * 150)),
     }
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
@@ -103,6 +105,17 @@ def test_an_unknown_specification_makes_its_ratios_unknown(unknown: str, names: 
     lost = {name for name in known if name.startswith("ratio.") and np.isnan(found.get(name, 0))}
     assert lost >= {f"ratio.{name}" for name in names}
     assert bool(lost) == bool(names)
+
+
+@pytest.mark.parametrize("bandwidth", [None, 0])
+def test_a_type_of_unknown_bandwidth_has_its_peak_for_a_rate(bandwidth: float | None) -> None:
+    found = ratios([{**GPU, "memory_bandwidth_gb_s": bandwidth}], **JOB)
+    assert found["ratio.log_rate"] == pytest.approx(found["ratio.log_peak"])
+
+
+def test_the_rate_of_a_type_is_unknown_where_its_peak_is() -> None:
+    lacking = {name: value for name, value in GPU.items() if not name.startswith("peak")}
+    assert np.isnan(ratios([lacking], **JOB)["ratio.log_rate"])
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> TrainingSet:
 
 def _moved(estimator: ResidualNetwork, training: TrainingSet) -> Floats:
     """(n,) how far predictions move, in logarithms, when each job is described as on another."""
-    rows = rows_of(training)
+    rows = rows_of(training, LONGER.scale)
     network, _ = fit_network(estimator, rows, np.ones(len(training), bool), 0)
     names = rows.schema.names
     columns = [at for at, name in enumerate(names) if name.endswith((".host", ".cores"))]
@@ -54,7 +54,7 @@ def test_a_job_described_as_on_another_type_is_predicted_nearly_the_same(
 
 
 def test_a_configuration_is_left_out_whole_and_nothing_else_is(training: TrainingSet) -> None:
-    rows = rows_of(training)
+    rows = rows_of(training, LONGER.scale)
     names, shape = rows.schema.names, LONGER.shape(rows)
     found = together(shape, names, 1.0)
     numbers = [names[shape.numbers[at]] for at in found.numbers]

@@ -78,7 +78,7 @@ def bits(fitted: Fitted) -> tuple[bytes, ...]:
 
 def predicted(fitted: Fitted, training: TrainingSet) -> Floats:
     """(n,) what the networks say of attempts without what resembles them."""
-    rows = rows_of(training)
+    rows = rows_of(training, NET.scale)
     said = [network.score(rows.matrix)[:, 0] for network in fitted.model.networks.values()]
     mean: Floats = np.mean(said, axis=0)
     return mean + rows.scale
@@ -89,7 +89,7 @@ def predicted(fitted: Fitted, training: TrainingSet) -> Floats:
 
 def test_members_differ_and_their_mean_answers(fitted: Fitted, training: TrainingSet) -> None:
     first, second = fitted.model.networks.values()
-    matrix = rows_of(training).matrix
+    matrix = rows_of(training, NET.scale).matrix
     assert np.abs(first.score(matrix) - second.score(matrix)).max() > 0.01
     assert fitted.schema is not None
     whole = np.column_stack([matrix, np.zeros((len(matrix), len(COLUMNS)))])
@@ -139,7 +139,7 @@ def test_sources_that_are_left_out_are_no_columns(store: LocalStore, source: str
     assert fitted.schema is not None
     assert not any(name.startswith(f"{source}.") for name in fitted.schema.names)
     assert fitted.memory is not None
-    assert fitted.memory.scale == (None if source == "ratio" else "ratio.log_peak")
+    assert fitted.memory.scale == (None if source == "ratio" else "ratio.log_rate")
 
 
 # Families.
@@ -224,7 +224,7 @@ def test_the_memory_is_what_the_network_left(fitted: Fitted, training: TrainingS
     assert training.source is not None
     rest = training.values - predicted(fitted, training)
     np.testing.assert_allclose(fitted.memory.rest, rest, atol=1e-6)
-    np.testing.assert_allclose(fitted.memory.level, training.values - rows_of(training).scale)
+    np.testing.assert_allclose(fitted.memory.level, training.values - rows_of(training, NET.scale).scale)
     completed_at = training.source.attempts.completed_at
     assert fitted.memory.completed_at.tolist() == completed_at.tolist()
 
@@ -255,7 +255,7 @@ def test_attempts_after_the_training_are_remembered_as_those_of_it(
 def test_reading_rows_a_part_at_a_time_does_not_matter(
     training: TrainingSet, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = rows_of(training)
+    rows = rows_of(training, NET.scale)
     kept = np.arange(len(training)) % 3 > 0
     whole, loss = fit_network(NET, rows, kept, 0)
     monkeypatch.setattr(module, "MOST_ROWS", most)

@@ -6,6 +6,7 @@ import pytest
 
 from functions.retrain.learning.presets import ESTIMATORS, configured
 from leap_model.errors import FieldError
+from leap_model.features.schema import SCALES
 
 CONSTANTS = [
     (name, constant, value)
@@ -21,6 +22,9 @@ def another(value: Any) -> tuple[str, Any]:
         return str(not value), not value
     if isinstance(value, int):
         return str(value + 1), value + 1
+    if isinstance(value, str):
+        other = next(scale for scale in SCALES if scale != value)
+        return other, other
     return f"{value / 2}", value / 2
 
 
@@ -119,6 +123,7 @@ def test_a_constant_that_the_estimator_lacks_is_named_with_those_it_has(
         ("single", "leaves", "1", "leaves is 1; it must be an integer from 2 to 1,000,000"),
         ("single", "scaled", "1", 'scaled is "1"; it must be true or false'),
         ("plain", "scaled", "no", 'scaled is "no"; it must be true or false'),
+        ("network", "scale", "ratio.roofline", 'scale is "ratio.roofline"; it must be one of ratio.'),
     ],
 )
 def test_a_value_that_breaks_a_rule_is_named_with_the_rule(
