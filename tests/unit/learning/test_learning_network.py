@@ -224,7 +224,8 @@ def test_the_memory_is_what_the_network_left(fitted: Fitted, training: TrainingS
     assert training.source is not None
     rest = training.values - predicted(fitted, training)
     np.testing.assert_allclose(fitted.memory.rest, rest, atol=1e-6)
-    np.testing.assert_allclose(fitted.memory.level, training.values - rows_of(training, NET.scale).scale)
+    level = training.values - rows_of(training, NET.scale).scale
+    np.testing.assert_allclose(fitted.memory.level, level)
     completed_at = training.source.attempts.completed_at
     assert fitted.memory.completed_at.tolist() == completed_at.tolist()
 

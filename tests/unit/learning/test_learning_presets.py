@@ -123,7 +123,7 @@ def test_a_constant_that_the_estimator_lacks_is_named_with_those_it_has(
         ("single", "leaves", "1", "leaves is 1; it must be an integer from 2 to 1,000,000"),
         ("single", "scaled", "1", 'scaled is "1"; it must be true or false'),
         ("plain", "scaled", "no", 'scaled is "no"; it must be true or false'),
-        ("network", "scale", "ratio.roofline", 'scale is "ratio.roofline"; it must be one of ratio.'),
+        ("network", "scale", "log_peak", 'scale is "log_peak"; it must be one of ratio.'),
     ],
 )
 def test_a_value_that_breaks_a_rule_is_named_with_the_rule(
