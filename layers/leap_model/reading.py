@@ -65,8 +65,9 @@ def read_days(
     store: Store, days: Iterable[tuple[date, Sequence[str]]], columns: Sequence[str]
 ) -> Read:
     """The rows of some days, as they lie there: `distinct` comes after."""
-    schema = pa.schema([SCHEMA.field(name).with_nullable(True) for name in columns])
-    tables = [schema.empty_table()]
+    schema = pa.schema([SCHEMA.field(name) for name in columns])
+    lenient = pa.schema([field.with_nullable(True) for field in schema])
+    tables = [lenient.empty_table()]
     skipped: list[str] = []
     holes: list[str] = []
     with ThreadPoolExecutor(store.readers) as pool:
@@ -74,7 +75,8 @@ def read_days(
             parts = _parts(pool, store, day, keys, schema)
             # One piece a day, however many objects: what comes after sees few of them.
             known = [part.table for part in parts if part.table is not None]
-            tables.append(pa.concat_tables([schema.empty_table(), *known]).combine_chunks())
+            together = pa.concat_tables([schema.empty_table(), *known]).combine_chunks()
+            tables.append(pa.Table.from_arrays(together.columns, schema=lenient))
             bad = [part for part in parts if part.table is None]
             skipped += [part.key for part in bad]
             total, lost = (sum(part.size for part in some) for some in (parts, bad))
@@ -136,26 +138,23 @@ def distinct(table: pa.Table) -> pa.Table:
 def _part(key: str, content: bytes, schema: pa.Schema) -> _Part:
     """One object under the schema, without a table where it is no attempt file."""
     try:
-        file = pq.ParquetFile(pa.BufferReader(content))
-        own = file.schema_arrow
-        # Of a small object the threads cost more than the reading.
-        table = _table_of(file, own, schema, threads=len(content) > _SMALL)
+        # Columns that it lacks are not missed here. Of a small object the threads cost more than
+        # the reading.
+        found = pq.ParquetFile(pa.BufferReader(content)).read(
+            columns=schema.names, use_threads=len(content) > _SMALL
+        )
+        table = found if found.schema.equals(schema) else _as_ours(found, schema)
     except (pa.ArrowException, OSError):
         return _Part(key, len(content), None)
-    sources = sources_of(own) if table is not None and is_merged(key) else frozenset[str]()
-    return _Part(key, len(content), table, sources)
+    told = table is not None and is_merged(key)
+    return _Part(key, len(content), table, sources_of(found.schema) if told else frozenset())
 
 
-def _table_of(
-    file: pq.ParquetFile, own: pa.Schema, schema: pa.Schema, *, threads: bool
-) -> pa.Table | None:
-    present = set(own.names)
+def _as_ours(table: pa.Table, schema: pa.Schema) -> pa.Table | None:
+    """A table of other columns or types under the schema; None where every attempt's are missing."""
+    present = set(table.schema.names)
     if not {name for name in schema.names if name in _REQUIRED} <= present:
         return None
-    wanted = [name for name in schema.names if name in present]
-    table = file.read(columns=wanted, use_threads=threads)
-    if own.equals(SCHEMA):
-        return pa.Table.from_arrays(table.select(wanted).columns, schema=schema)
     columns = [
         table[field.name].cast(field.type)
         if field.name in present
