@@ -151,7 +151,7 @@ def _part(key: str, content: bytes, schema: pa.Schema) -> _Part:
 
 
 def _as_ours(table: pa.Table, schema: pa.Schema) -> pa.Table | None:
-    """A table of other columns or types under the schema; None where every attempt's are missing."""
+    """Other columns or types, under the schema; None where those of every attempt are missing."""
     present = set(table.schema.names)
     if not {name for name in schema.names if name in _REQUIRED} <= present:
         return None
