@@ -19,7 +19,7 @@ BENCHMARKS = (
         "cost",
     ),
 )
-LONG = ("presets", "soak", "cold_start", "load", "merging", "killed", "processes")
+LONG = ("presets", "soak", "cold_start", "load", "merging", "killed", "processes", "month")
 """They take long, or the local AWS that make demo sets up: run when they are named."""
 
 

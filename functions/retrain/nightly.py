@@ -2,21 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 from importlib.metadata import version as installed
 from typing import Any
 
-import numpy as np
-
 from functions.retrain.ceiling import noise_of
 from functions.retrain.contenders import Incumbent
-from functions.retrain.dataset import Attempts, Records, read_records
+from functions.retrain.dataset import Attempts
 from functions.retrain.description import describe
 from functions.retrain.earlier import earlier_nights, report_of, this_night
 from functions.retrain.evaluation import evaluate
 from functions.retrain.judged import Judged
 from functions.retrain.learning.kept import Scratch
 from functions.retrain.live import score_live
+from functions.retrain.material import material_of
 from functions.retrain.pointing import point, why_not
 from functions.retrain.reports import write_reports
 from functions.retrain.settings import Settings
@@ -30,12 +29,11 @@ from functions.retrain.training import (
     visible_before,
 )
 from functions.retrain.trial import trial_of
-from functions.retrain.window import Window, complete, evaluation_day
+from functions.retrain.window import Window, complete
 from leap_model.artifact import Artifact, pack, publish
 from leap_model.catalogue import Catalogue
 from leap_model.history import Outcomes, snapshot_as_of
 from leap_model.pointer import read_pointer
-from leap_model.reading import partition_days
 from leap_model.store import Store
 from leap_model.stored_catalogue import stored_catalogue
 from leap_model.targets import Target
@@ -85,12 +83,10 @@ def retrain(
     settings = replace(settings, scratch=scratch)
     with stages("read"):
         catalogue = stored_catalogue(store)
-        records, window, day = _read(store, as_of, catalogue, settings)
-        attempts = records.attempts_between(window.start, window.end, known_before=as_of)
-        held_out = records.unseen_between(day, day + timedelta(days=1)).usable()
-        outcomes = records.outcomes_before(start_of(as_of))
-    complete(records.per_day(), day, settings.least_complete)
-    usable = enough(attempts.usable(), window, settings)
+        read = material_of(store, as_of, catalogue, settings)
+    window, day, held_out, outcomes = read.window, read.day, read.held_out, read.outcomes
+    complete(read.per_day, day, settings.least_complete)
+    usable = enough(read.usable, window, settings)
     trial = None
     if settings.challengers:
         with stages("try"):
@@ -134,9 +130,9 @@ def retrain(
         "manifest_sha256": packed.manifest_sha256,
         "live": None if live is None else live.to_json(),
         "learning": dict(trained.fitted.notes),
-        "attempts": {"read": len(attempts), "unusable": len(attempts) - len(usable)},
-        "unknown_hardware": _unknown(attempts, catalogue),
-        "skipped_objects": list(records.skipped),
+        "attempts": {"read": read.read, "unusable": read.read - len(usable)},
+        "unknown_hardware": dict(read.unknown_hardware),
+        "skipped_objects": list(read.skipped),
         "trial": None if trial is None else trial.to_json(),
         "nights": [*earlier, this_night(as_of.isoformat(), packed.version, evaluation)],
         **described,
@@ -169,16 +165,6 @@ def _incumbent(store: Store, stage: str, target: Target) -> Incumbent:
     return Incumbent.of(report_of(store, target.name, current))
 
 
-def _read(
-    store: Store, as_of: date, catalogue: Catalogue, settings: Settings
-) -> tuple[Records, Window, date]:
-    days = partition_days(store)
-    day = evaluation_day(as_of, days)
-    window = Window.before(day, settings.window_days, days)
-    records = read_records(store, days, window.start, as_of, catalogue, settings.target)
-    return records, window, day
-
-
 def _artifact(
     trained: Trained,
     held_out: Attempts,
@@ -203,14 +189,3 @@ def _artifact(
     references = trained.references(held_out, catalogue, start_of(as_of))
     parts = (trained.fitted.model, trained.schema, catalogue, snapshot, training)
     return Artifact(*parts, references, trained.fitted.intervals)
-
-
-def _unknown(attempts: Attempts, catalogue: Catalogue) -> dict[str, int]:
-    """Attempts on types that the catalogue does not know."""
-    hardware = attempts.jobs.hardware_type
-    counts = np.bincount(hardware.codes, minlength=len(hardware.values))
-    return {
-        name: int(count)
-        for name, count in sorted(zip(hardware.values, counts, strict=True))
-        if count and catalogue.find(name) is None
-    }
