@@ -88,6 +88,7 @@ class Retrain(Construct):
                 "LEAP_TARGETS": ",".join(limits.TRAINED_TARGETS),
                 **_told("LEAP_ESTIMATOR", settings.estimators),
                 **_told("LEAP_SCHEDULER", settings.scheduler),
+                **_told("LEAP_WINDOW_DAYS", settings.window_days),
             },
         )
         return task

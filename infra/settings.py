@@ -1,7 +1,7 @@
 """Every name, limit, schedule and retention of a deployed stage, in one place."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -98,7 +98,8 @@ class Settings:
 
     `machine` is what bundles are built for. `alarm_email`, where given, gets the alarms;
     `estimators`, where given, are what the nightly run tries, with commas between them. `task` is
-    the size of its task, and `scheduler`, where given, the Dask cluster that its fits go to.
+    the size of its task, `scheduler`, where given, the Dask cluster that its fits go to, and
+    `window_days`, where given, how many days train.
     """
 
     stage: str
@@ -107,6 +108,7 @@ class Settings:
     estimators: str | None = None
     task: str = TASK
     scheduler: str | None = None
+    window_days: str | None = None
 
     @classmethod
     def of_context(cls, context: Callable[[str], Any]) -> "Settings":
@@ -137,9 +139,8 @@ class Settings:
                 f'task "{task}" must be a size that Fargate has: 4x8 to 4x30, 8x16 to 8x60 by 4, '
                 "16x32 to 16x120 by 8 (processors x GB)"
             )
-        estimators, scheduler = _learning(context("estimators"), context("scheduler"))
         email = None if email is None else str(email)
-        return cls(stage, machine, email, estimators, task, scheduler)
+        return cls(stage, machine, email, task=task, **_learning(context))
 
     @property
     def production(self) -> bool:
@@ -170,7 +171,7 @@ class Settings:
         return tuple(f"/leap/{self.stage}/{target}/pointer" for target in targets)
 
 
-def _learning(estimators: Any, scheduler: Any) -> tuple[str | None, str | None]:
+def _learning(context: Callable[[str], Any]) -> dict[str, str]:
     """How a night learns, and where, as far as the context says it.
 
     Raises
@@ -178,17 +179,22 @@ def _learning(estimators: Any, scheduler: Any) -> tuple[str | None, str | None]:
     ValueError
         A value breaks its rule.
     """
-    if estimators is None and scheduler is None:
-        return None, None
+    names = ("estimators", "scheduler", "window_days")
+    told = {name: str(value) for name in names if (value := context(name)) is not None}
+    if not told:
+        return {}
     # Here, since it costs more than the rest of a synthesis without it.
     from functions.retrain.learning.cluster import scheduler_address
     from functions.retrain.learning.presets import named
+    from functions.retrain.settings import window_days
     from leap_model.errors import FieldError
 
+    rules: Mapping[str, Callable[[str, str], str]] = {
+        "estimators": lambda text, field: ",".join(named(text, field)),
+        "scheduler": scheduler_address,
+        "window_days": lambda text, field: str(window_days(text, field)),
+    }
     try:
-        return (
-            None if estimators is None else ",".join(named(str(estimators), "estimators")),
-            None if scheduler is None else scheduler_address(str(scheduler), "scheduler"),
-        )
+        return {name: rules[name](text, name) for name, text in told.items()}
     except FieldError as fault:
         raise ValueError(str(fault)) from None

@@ -39,6 +39,7 @@ def run(
             target=target,
             estimator=environment.estimators[0],
             challengers=environment.estimators[1:],
+            window_days=environment.window_days,
             budget_s=environment.budget_s,
             least_complete=environment.least_complete,
             processes=environment.cluster,

@@ -7,7 +7,7 @@ from datetime import date
 from functions.retrain.learning.cluster import Cluster, scheduler_address
 from functions.retrain.learning.estimator import Estimator
 from functions.retrain.learning.presets import DEFAULT, ESTIMATORS, named
-from functions.retrain.settings import BUDGET_S, MOST_BUDGET_S
+from functions.retrain.settings import BUDGET_S, MOST_BUDGET_S, WINDOW_DAYS, window_days
 from leap_model import fields
 from leap_model.environment import stage_name, store_uri
 from leap_model.errors import MISSING, FieldError
@@ -25,6 +25,7 @@ class Environment:
     targets: tuple[Target, ...]
     estimators: tuple[Estimator, ...]
     """The champion where nothing serves yet, and its challengers."""
+    window_days: int
     budget_s: float
     least_complete: float
     test_run: bool
@@ -57,6 +58,9 @@ class Environment:
                 for name in named(
                     variables.get("LEAP_ESTIMATOR", ",".join(DEFAULT)), "LEAP_ESTIMATOR"
                 )
+            ),
+            window_days=window_days(
+                variables.get("LEAP_WINDOW_DAYS", str(WINDOW_DAYS)), "LEAP_WINDOW_DAYS"
             ),
             budget_s=_number(variables, "LEAP_BUDGET_S", BUDGET_S, MOST_BUDGET_S),
             least_complete=_number(variables, "LEAP_LEAST_COMPLETE", 0.2, 1),

@@ -6,12 +6,16 @@ from functions.retrain.learning.estimator import Estimator
 from functions.retrain.learning.kept import Scratch
 from functions.retrain.learning.presets import DEFAULT, ESTIMATORS
 from functions.retrain.learning.workers import Processes
+from leap_model import fields
+from leap_model.errors import FieldError
 from leap_model.limits import MIN_HARDWARE_ROWS
 from leap_model.targets import TARGETS, Target
 
 BUDGET_S = 3_600.0
 """Seconds in which challengers are tried."""
 MOST_BUDGET_S = 86_400.0
+WINDOW_DAYS = 30
+MOST_WINDOW_DAYS = 36_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class Settings:
     challengers: tuple[Estimator, ...] = ()
     trial_days: int = 5
     budget_s: float = BUDGET_S
-    window_days: int = 30
+    window_days: int = WINDOW_DAYS
     min_rows: int = 200
     min_days: int = 2
     min_hardware_rows: int = MIN_HARDWARE_ROWS
@@ -43,3 +47,17 @@ class Settings:
     seed: int = 0
     processes: Processes = None
     scratch: Scratch | None = None
+
+
+def window_days(text: str, field: str) -> int:
+    """The days that train, of a text.
+
+    Raises
+    ------
+    FieldError
+        It is none.
+    """
+    try:
+        return fields.integer(int(text), field, 1, MOST_WINDOW_DAYS)
+    except ValueError:
+        raise FieldError(field, text, f"an integer from 1 to {MOST_WINDOW_DAYS:,}") from None

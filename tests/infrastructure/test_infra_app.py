@@ -69,6 +69,15 @@ def test_a_dask_scheduler_is_an_address() -> None:
         settings(scheduler="10.1.0.9")
 
 
+@pytest.mark.parametrize("days", ["0", "x", "2.5", "36501", ""])
+def test_a_window_is_days(days: str) -> None:
+    assert settings().window_days is None
+    assert settings(window_days="7").window_days == "7"
+    assert settings(window_days=7).window_days == "7"
+    with pytest.raises(ValueError, match=r"^window_days is .*; it must be an integer from 1 to"):
+        settings(window_days=days)
+
+
 def test_the_app_says_in_one_line_what_is_wrong_with_its_context(tmp_path: Path) -> None:
     done = app(tmp_path, {"stage": "NO"})
     assert done.returncode == 1

@@ -62,6 +62,12 @@ def test_a_stage_may_fit_on_a_dask_cluster_and_reaches_nothing_else_of_it(
     assert "SecurityGroupIngress" not in group
 
 
+def test_a_stage_may_train_on_fewer_days(tmp_path: Path) -> None:
+    template = synthesised(tmp_path, window_days=3)
+    told = {entry["Name"]: entry["Value"] for entry in container(template)["Environment"]}
+    assert told["LEAP_WINDOW_DAYS"] == "3"
+
+
 def test_a_night_begins_at_two_in_utc(template: Template) -> None:
     found = schedule(template)
     assert found["Name"] == f"leap-{template.stage}-nightly"

@@ -17,6 +17,7 @@ from bench.clusters import cluster
 from functions.retrain.deployed import release_superseded, run
 from functions.retrain.environment import Environment
 from functions.retrain.learning.presets import DEFAULT
+from functions.retrain.settings import Settings
 from leap_model import Ranker
 from leap_model.errors import FieldError, StoreError, TrainingError
 from leap_model.moves import roll_back
@@ -230,6 +231,11 @@ def test_what_ssm_would_refuse_is_refused_here() -> None:
         ({"LEAP_ESTIMATOR": ""}, "LEAP_ESTIMATOR"),
         ({"LEAP_BUDGET_S": "-1"}, "LEAP_BUDGET_S"),
         ({"LEAP_BUDGET_S": "nan"}, "LEAP_BUDGET_S"),
+        (
+            {"LEAP_WINDOW_DAYS": "0"},
+            "LEAP_WINDOW_DAYS is 0; it must be an integer from 1 to 36,500",
+        ),
+        ({"LEAP_WINDOW_DAYS": "x"}, 'LEAP_WINDOW_DAYS is "x"; it must be an integer'),
         ({"LEAP_LEAST_COMPLETE": "2"}, "LEAP_LEAST_COMPLETE"),
         ({"LEAP_LEAST_COMPLETE": "x"}, "LEAP_LEAST_COMPLETE"),
         ({"LEAP_TEST_RUN": "yes"}, "LEAP_TEST_RUN"),
@@ -244,6 +250,14 @@ def test_the_first_estimator_is_the_champion_and_the_others_challenge_it() -> No
     assert [one.name for one in Environment.of(VARIABLES).estimators] == list(DEFAULT)
     told = Environment.of(VARIABLES | {"LEAP_ESTIMATOR": "single, cascade", "LEAP_BUDGET_S": "60"})
     assert ([one.name for one in told.estimators], told.budget_s) == (["single", "cascade"], 60.0)
+
+
+def test_a_night_trains_on_as_many_days_as_it_is_told(bucket: S3Store) -> None:
+    assert Environment.of(VARIABLES).window_days == Settings().window_days
+    (metrics,) = run(night(13, LEAP_WINDOW_DAYS="3"), bucket, Parameters())
+    window = metrics["window"]
+    days = date.fromisoformat(window["to"]) - date.fromisoformat(window["from"])
+    assert days.days == 2
 
 
 def test_fits_go_to_the_cluster_that_is_named(bucket: S3Store) -> None:
