@@ -9,6 +9,7 @@ BENCHMARKS = (
     *(
         "engine",
         "holding",
+        "families",
         "ranking",
         "intake",
         "nightly",

@@ -40,16 +40,16 @@ from leap_model.store import Store, checked_key
 from leap_model.stored_forest import StoredForest
 from leap_model.targets import TARGETS, Target
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 _LONGEST_HEADER = 4_096
 _DIGITS = 12
 """Of the manifest's digest, in a version's name."""
 _HISTORY = {
     "family": np.dtype("<u8"),
-    "last": np.dtype("<f8"),
-    "mean": np.dtype("<f8"),
-    "std": np.dtype("<f8"),
-    "runs": np.dtype("<f8"),
+    "last": np.dtype("<f4"),
+    "mean": np.dtype("<f4"),
+    "std": np.dtype("<f4"),
+    "runs": np.dtype("<u4"),
     "last_completed_at": np.dtype("<i8"),
 }
 _CELLS: Mapping[str, np.dtype[Any]] = {

@@ -25,9 +25,9 @@ _LONG = 64
 class History:
     """History of n families. All (n,); without an earlier attempt `runs` is 0, the rest NaN.
 
-    `last`, `mean` and `std` are of the natural log of the target in its own unit;
-    `std` divides by the number of runs (0 for a single one). `last_completed_at` is in
-    microseconds UTC, 0 where there is none.
+    `last`, `mean` and `std` are of the natural log of the target in its own unit, in the precision
+    that a snapshot keeps: 32 bits. `std` divides by the number of runs (0 for a single one).
+    `last_completed_at` is in microseconds UTC, 0 where there is none.
     """
 
     last: Floats
@@ -109,12 +109,17 @@ def history_as_of(outcomes: Outcomes, family: Hashes, before: Ints) -> History:
         mean = _at(_running(offset, heads), end - 1, some, np.nan) / runs
         variance = _at(_running(offset**2, heads), end - 1, some, np.nan) / runs - mean**2
     return History(
-        last=_at(values, end - 1, some, np.nan),
-        mean=np.where(some, mean, np.nan) + _at(values, start, some, np.nan),
-        std=np.where(some, np.sqrt(np.maximum(variance, 0.0)), np.nan),
+        last=_kept(_at(values, end - 1, some, np.nan)),
+        mean=_kept(np.where(some, mean, np.nan) + _at(values, start, some, np.nan)),
+        std=_kept(np.where(some, np.sqrt(np.maximum(variance, 0.0)), np.nan)),
         runs=runs,
         last_completed_at=_at(completed, end - 1, some, 0),
     )
+
+
+def _kept(values: Floats) -> Floats:
+    """The values as a snapshot keeps them: training sees no more of them than serving."""
+    return values.astype(np.float32).astype(np.float64)
 
 
 def _running(values: Floats, heads: Ints) -> Floats:
@@ -164,26 +169,29 @@ def _positions(families: Hashes, completed: Ints, family: Hashes, before: Ints) 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The history that travels in an artifact: one row a family, sorted by hash."""
+    """The history that travels in an artifact: one row a family, sorted by hash. Out of an artifact
+    its numbers are of 32 bits, which hold the same."""
 
     family: Hashes
     history: History
 
     def lookup(self, family: Hashes) -> History:
         """The history of each family asked for; families not in the snapshot have none."""
-        at = np.searchsorted(self.family, family)
-        at = np.minimum(at, max(len(self.family) - 1, 0))
         if not len(self.family):
             return no_history(len(family))
-        known = self.family[at] == family
+        at = np.minimum(self.family.searchsorted(family), len(self.family) - 1)
+        unknown = self.family[at] != family
+        if unknown.all():
+            return no_history(len(family))
         found = self.history.take(at)
-        return History(
-            np.where(known, found.last, np.nan),
-            np.where(known, found.mean, np.nan),
-            np.where(known, found.std, np.nan),
-            np.where(known, found.runs, 0.0),
-            np.where(known, found.last_completed_at, 0),
+        last, mean, std, runs = (
+            values.astype(np.float64) for values in (found.last, found.mean, found.std, found.runs)
         )
+        if unknown.any():  # the candidates of a ranking are of one family
+            last[unknown] = mean[unknown] = std[unknown] = np.nan
+            runs[unknown] = 0.0
+            found.last_completed_at[unknown] = 0
+        return History(last, mean, std, runs, found.last_completed_at)
 
 
 def no_history(rows: int) -> History:

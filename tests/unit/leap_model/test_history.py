@@ -99,9 +99,9 @@ def test_history_is_what_a_plain_loop_gives(
         if not values:
             assert np.isnan([history.last[at], history.mean[at], history.std[at]]).all()
             continue
-        assert history.last[at] == values[-1]
+        assert history.last[at] == np.float32(values[-1])
         assert history.last_completed_at[at] == runs[-1][0]
-        assert history.mean[at] == pytest.approx(np.mean(values), abs=1e-12)
+        assert history.mean[at] == pytest.approx(np.mean(values), rel=6e-8, abs=1e-12)
         assert history.std[at] == pytest.approx(np.std(values), abs=1e-6)
 
 
@@ -120,14 +120,14 @@ def test_a_single_run_deviates_by_nothing(rows: list[tuple[str, int, float]]) ->
     once = list({family: (family, done, value) for family, done, value in rows}.values())
     history = as_of(outcomes_of(once), [(family, 7 * DAY_US) for family, _, _ in once])
     assert history.std.tolist() == [0.0] * len(once)
-    assert history.mean.tolist() == [value for _, _, value in once]
+    assert history.mean.tolist() == [np.float32(value) for _, _, value in once]
 
 
 def test_equal_runs_deviate_by_nothing_in_a_large_fleet() -> None:
     draw = np.random.default_rng(3)
     others = [(f"f{at % 500}", at, value) for at, value in enumerate(draw.normal(5, 3, 20_000))]
     history = as_of(outcomes_of([*others, *(("z", at, 0.1) for at in range(50))]), [("z", 99)])
-    assert (history.mean[0], history.std[0], history.runs[0]) == (0.1, 0.0, 50.0)
+    assert (history.mean[0], history.std[0], history.runs[0]) == (np.float32(0.1), 0.0, 50.0)
 
 
 @given(ROWS, st.integers(0, 7))

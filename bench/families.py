@@ -1,0 +1,105 @@
+"""History of 250,000 families, and cells of what resembles a job: bytes, load, 20 look-ups."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from statistics import median
+
+import numpy as np
+
+from bench.fleets import START, simulated
+from functions.retrain.learning.presets import ESTIMATORS
+from functions.retrain.nightly import retrain
+from functions.retrain.settings import Settings
+from leap_model.artifact import Artifact, load, pack, publish
+from leap_model.history import Hashes, Outcomes, snapshot_as_of
+from leap_model.limits import DAY_US, MOST_FAMILIES, MOST_FAMILY_CELLS
+from leap_model.pointer import read_pointer
+from leap_model.references import Asked, Cells, References
+from leap_model.store import LocalStore
+from leap_model.times import start_of
+
+COLUMNS = ("part", "rows", "MB", "20 look-ups µs", "load ms")
+DAYS = 30
+_ATTEMPTS = 750_000
+_CALLS = 2_000
+_SHORT = Settings(estimator=replace(ESTIMATORS["network"], least_steps=100, most_steps=100))
+"""What is measured does not depend on how well the networks learned."""
+
+
+def run() -> list[tuple[object, ...]]:
+    """Processor time, medians; loads of the whole artifact, once it was found whole."""
+    draw = np.random.default_rng(1)
+    with simulated(5, 500) as (_, store):
+        retrain(store, "local", START + timedelta(days=5), _SHORT)
+        pointer, _ = read_pointer(store, "local", "throughput")
+        if pointer is None:
+            raise RuntimeError("the store has no model")
+        small = load(store.folder(pointer.uri), pointer.manifest_sha256)
+        families = draw.integers(0, 2**64, MOST_FAMILIES, np.uint64)
+        ran = np.append(families, draw.choice(families, _ATTEMPTS - MOST_FAMILIES))
+        completed = start_of(START) + draw.integers(0, DAYS * DAY_US, _ATTEMPTS)
+        outcomes = Outcomes(ran, completed, draw.normal(8, 3, _ATTEMPTS))
+        snapshot = snapshot_as_of(outcomes, start_of(START) + DAYS * DAY_US)
+        if small.references is None:
+            raise RuntimeError("the network recalls nothing")
+        cells = _cells(families, completed, draw, len(small.references.hardware))
+        references = replace(small.references, families=cells)
+        return [
+            _row(store, "history", replace(small, snapshot=snapshot), families),
+            _row(store, "references", replace(small, references=references), families),
+        ]
+
+
+def _cells(families: Hashes, completed: Hashes, draw: np.random.Generator, types: int) -> Cells:
+    """Two of each family."""
+    count = MOST_FAMILY_CELLS
+    return Cells(
+        np.sort(np.repeat(families, 2)),
+        draw.integers(0, types, count).astype(np.int32),
+        draw.normal(5, 2, (count, 2)).astype(np.float32),
+        draw.normal(0, 0.2, count).astype(np.float32),
+        draw.normal(0, 2, count).astype(np.float32),
+        np.ones(count, np.float32),
+        completed[:count].astype(np.int64),
+    )
+
+
+def _row(store: LocalStore, part: str, artifact: Artifact, families: Hashes) -> tuple[object, ...]:
+    packed = pack(artifact)
+    uri = f"models/throughput/{packed.version}"
+    publish(store, uri, packed)
+    folder = store.folder(uri)
+    loaded = load(folder, packed.manifest_sha256)
+    keys = families[::12_500][:20]
+    look = _look(loaded, part, keys)
+    spent = _microseconds(lambda: load(folder, packed.manifest_sha256), 20) / 1e3
+    files = [body for name, body in packed.files.items() if name.startswith(f"{part}/")]
+    size = sum(map(len, files)) / 1e6
+    rows = MOST_FAMILIES if part == "history" else MOST_FAMILY_CELLS
+    return part, f"{rows:,}", f"{size:.1f}", f"{_microseconds(look, _CALLS):.0f}", f"{spent:.1f}"
+
+
+def _look(artifact: Artifact, part: str, keys: Hashes) -> Callable[[], object]:
+    if part == "history":
+        return lambda: artifact.snapshot.lookup(keys)
+    references: References | None = artifact.references
+    if references is None:
+        raise RuntimeError("the network recalls nothing")
+    count = len(keys)
+    size = np.full((count, 2), 5, np.float32)
+    at = np.full(count, start_of(START) + DAYS * DAY_US)
+    # One job on twenty types, as a ranking asks.
+    asked = Asked(keys[:1].repeat(count), keys[:1].repeat(count), np.arange(count), size, at)
+    return lambda: references.recalled(asked)
+
+
+def _microseconds(call: Callable[[], object], calls: int) -> float:
+    """Processor time of a call, the median."""
+    spent = []
+    for _ in range(calls):
+        started = time.thread_time_ns()
+        call()
+        spent.append(time.thread_time_ns() - started)
+    return median(spent) / 1e3
