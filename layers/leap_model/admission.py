@@ -43,7 +43,9 @@ def lacks_features(artifact: Artifact, request: Request, candidates: Sequence[Ca
     """
     required = artifact.schema.required
     present = {f"architecture.{name}" for name in request.job.architecture}
-    for config in (request.job.config, *(candidate.config for candidate in candidates)):
+    # Most candidates have the job's own object.
+    configs = {id(candidate.config): candidate.config for candidate in candidates}
+    for config in (request.job.config, *configs.values()):
         present |= {f"config.{name}" for name, value in config.items() if value is not None}
     missing = sum(name not in present for name in required)
     return missing > limits.MOST_MISSING * len(required)

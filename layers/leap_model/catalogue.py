@@ -92,13 +92,11 @@ class Catalogue:
                 self._by_name[name] = entry
         named = {name for entry in self.types for name in entry.specifications}
         self.specifications = tuple(sorted(named))
-        self._columns = {name: at for at, name in enumerate(self.specifications)}
         self._places = {entry.hardware_type: at for at, entry in enumerate(self.types)}
         # Once a catalogue, not once a request; the last row is of no type.
-        self._values = np.full((len(self.types) + 1, len(self.specifications)), np.nan)
-        for row, entry in zip(self._values, self.types, strict=False):
-            for name, value in entry.specifications.items():
-                row[self._columns[name]] = value
+        self._values = np.full((len(self.specifications), len(self.types) + 1), np.nan)
+        for row, name in zip(self._values, self.specifications, strict=True):
+            row[:-1] = [entry.specifications.get(name, np.nan) for entry in self.types]
 
     def __len__(self) -> int:
         return len(self.types)
@@ -113,13 +111,9 @@ class Catalogue:
         places = [-1 if entry is None else self._places[entry.hardware_type] for entry in found]
         return np.array(places, np.int64)
 
-    def values(self, specification: str, places: NDArray[np.int64]) -> Floats:
-        """(n,) a specification of the types at (n,) places, NaN where unknown or of no type."""
-        column = self._columns.get(specification)
-        if column is None:
-            return np.full(len(places), np.nan)
-        known: Floats = self._values[places, column]
-        return known
+    def values(self, places: NDArray[np.int64]) -> Mapping[str, Floats]:
+        """(n,) each specification of the types at (n,) places, NaN where unknown or of no type."""
+        return dict(zip(self.specifications, self._values[:, places], strict=True))
 
     def to_json(self) -> dict[str, Any]:
         """The form that `parse_catalogue` reads back."""

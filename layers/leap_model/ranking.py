@@ -84,7 +84,9 @@ def rank_with(
         if why is not None:
             name = candidate.hardware.hardware_type
             excluded.append(Excluded(candidate.id, name, "premium_underused", why))
-    trained = np.array([is_trained(artifact, candidate) for candidate in candidates], bool)
+    trained = np.ones(len(candidates), bool)
+    if request.allow_untrained:  # no other is admitted
+        trained[:] = [is_trained(artifact, candidate) for candidate in candidates]
     doubts = _doubts(artifact, predicted, trained)
     kept = [at for at, why in enumerate(wasteful) if why is None]
     kept.sort(key=lambda at: (-per_dollar[at], candidates[at].id))

@@ -123,17 +123,15 @@ def parse_candidate(value: Any, job: Job, catalogue: Catalogue) -> Candidate | E
 def _candidate(
     own: Mapping[str, Any], chosen_id: str, job: Job, hardware: HardwareType
 ) -> Candidate | Excluded:
-    def value(field: str, otherwise: Any) -> Any:
-        given = own.get(field)
-        return otherwise if given is None else given
-
-    per_host = value("accelerators_per_host", job.accelerators_per_host)
-    if per_host is not None:
-        per_host = _accelerators(per_host, "accelerators_per_host")
-    trainers = value("num_trainers", job.num_trainers)
-    trainers = fields.integer(trainers, "num_trainers", 1, limits.MOST_TRAINERS)
-    batch_size = fields.number(value("batch_size", job.batch_size), "batch_size", above=0)
-    config, allocation = (_own(own, name) for name in ("config", "allocation"))
+    # The job's values were checked with the job.
+    per_host, trainers, batch_size = job.accelerators_per_host, job.num_trainers, job.batch_size
+    if own.get("accelerators_per_host") is not None:
+        per_host = _accelerators(own["accelerators_per_host"], "accelerators_per_host")
+    if own.get("num_trainers") is not None:
+        trainers = fields.integer(own["num_trainers"], "num_trainers", 1, limits.MOST_TRAINERS)
+    if own.get("batch_size") is not None:
+        batch_size = fields.number(own["batch_size"], "batch_size", above=0)
+    config, allocation = _own(own, "config"), _own(own, "allocation")
     cost, fault = _cost(own, hardware, per_host)
     if cost is None:
         return Excluded(chosen_id, hardware.hardware_type, "no_cost", fault)

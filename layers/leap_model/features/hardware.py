@@ -13,12 +13,13 @@ class Hardware:
         self._catalogue, self._codes = catalogue, jobs.hardware_type.codes
         # One more, of rows without a type, whose code is −1.
         self._places = np.append(catalogue.places(jobs.hardware_type.values), -1)
-        self._rows = self._places[self._codes]
+        self._values = catalogue.values(self._places[self._codes])
+        self._unknown = np.full(len(self._codes), np.nan)
         self.names = catalogue.specifications
 
     def specification(self, name: str) -> Floats:
         """(n,) one specification, NaN where unknown."""
-        return self._catalogue.values(name, self._rows)
+        return self._values.get(name, self._unknown)
 
     def vendor(self) -> Labels:
         """(n,) the vendor of each row's type."""

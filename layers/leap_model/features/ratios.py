@@ -40,16 +40,16 @@ def ratio_columns(jobs: Jobs, hardware: Hardware) -> dict[str, Floats]:
         jobs.config.number(*PIPELINE_PARALLEL)
     )
     columns = {
-        "accelerators_per_host": per_host,
+        "accelerators_per_host": _finite(per_host),
         "log_accelerators": logarithm(accelerators),
-        "total_batch": total_batch,
+        "total_batch": _finite(total_batch),
         "batch_per_accelerator": per_accelerator,
         "readers_per_trainer": divide(readers, jobs.num_trainers),
         "readers_per_accelerator": divide(readers, accelerators),
         "replicas": divide(accelerators, parallel),
     }
     columns.update(_bounds(jobs, hardware, accelerators, total_batch, per_accelerator))
-    return {f"ratio.{name}": _finite(values) for name, values in columns.items()}
+    return {f"ratio.{name}": values for name, values in columns.items()}
 
 
 def per_host_of(jobs: Jobs, hardware: Hardware) -> Floats:
@@ -85,7 +85,7 @@ def _bounds(
     exchange = np.where(accelerators > 1, exchange, np.nan)
     slowness = divide(1.0, compute) + _zero(divide(1.0, bandwidth)) + _zero(divide(1.0, exchange))
     return {
-        "work_gmacs": work / (_TRAINING_OPERATIONS_PER_MAC * 1e9),
+        "work_gmacs": _finite(work / (_TRAINING_OPERATIONS_PER_MAC * 1e9)),
         "compute_bound": compute,
         "memory_bound": bandwidth,
         "exchange_bound": exchange,
@@ -148,8 +148,8 @@ def divide(numerator: Floats | float, denominator: Floats) -> Floats:
 
 
 def logarithm(values: Floats) -> Floats:
-    """The natural logarithm, NaN where there is none."""
-    return np.log(np.where(values > 0, values, np.nan))
+    """The natural logarithm, NaN where it is not finite."""
+    return np.log(np.where((values > 0) & (values < np.inf), values, np.nan))
 
 
 def _finite(values: Floats) -> Floats:
