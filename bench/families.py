@@ -9,10 +9,11 @@ from statistics import median
 import numpy as np
 
 from bench.fleets import START, simulated
-from functions.retrain.learning.presets import ESTIMATORS
+from functions.retrain.learning.network import ResidualNetwork
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
 from leap_model.artifact import Artifact, load, pack, publish
+from leap_model.columns import Ints
 from leap_model.history import Hashes, Outcomes, snapshot_as_of
 from leap_model.limits import DAY_US, MOST_FAMILIES, MOST_FAMILY_CELLS
 from leap_model.pointer import read_pointer
@@ -24,7 +25,7 @@ COLUMNS = ("part", "rows", "MB", "20 look-ups µs", "load ms")
 DAYS = 30
 _ATTEMPTS = 750_000
 _CALLS = 2_000
-_SHORT = Settings(estimator=replace(ESTIMATORS["network"], least_steps=100, most_steps=100))
+_SHORT = Settings(estimator=ResidualNetwork(least_steps=100, most_steps=100))
 """What is measured does not depend on how well the networks learned."""
 
 
@@ -52,7 +53,7 @@ def run() -> list[tuple[object, ...]]:
         ]
 
 
-def _cells(families: Hashes, completed: Hashes, draw: np.random.Generator, types: int) -> Cells:
+def _cells(families: Hashes, completed: Ints, draw: np.random.Generator, types: int) -> Cells:
     """Two of each family."""
     count = MOST_FAMILY_CELLS
     return Cells(
@@ -91,7 +92,9 @@ def _look(artifact: Artifact, part: str, keys: Hashes) -> Callable[[], object]:
     size = np.full((count, 2), 5, np.float32)
     at = np.full(count, start_of(START) + DAYS * DAY_US)
     # One job on twenty types, as a ranking asks.
-    asked = Asked(keys[:1].repeat(count), keys[:1].repeat(count), np.arange(count), size, at)
+    asked = Asked(
+        keys[:1].repeat(count), keys[:1].repeat(count), np.arange(count, dtype=np.int32), size, at
+    )
     return lambda: references.recalled(asked)
 
 

@@ -44,7 +44,7 @@ FORMAT_VERSION = 4
 _LONGEST_HEADER = 4_096
 _DIGITS = 12
 """Of the manifest's digest, in a version's name."""
-_HISTORY = {
+_HISTORY: Mapping[str, np.dtype[Any]] = {
     "family": np.dtype("<u8"),
     "last": np.dtype("<f4"),
     "mean": np.dtype("<f4"),
