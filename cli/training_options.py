@@ -8,7 +8,7 @@ import click
 
 from functions.retrain.learning.cluster import Cluster, scheduler_address
 from functions.retrain.learning.presets import DEFAULT, ESTIMATORS, configured, named
-from functions.retrain.settings import MOST_WINDOW_DAYS, Settings
+from functions.retrain.settings import MOST_DAYS, Settings
 from leap_model.errors import FieldError
 from leap_model.targets import TARGETS
 
@@ -44,10 +44,18 @@ def _assignments(
 
 window_days = click.option(
     "--window-days",
-    type=click.IntRange(1, MOST_WINDOW_DAYS),
+    type=click.IntRange(1, MOST_DAYS),
     default=Settings().window_days,
     show_default=True,
     help="Days that train.",
+)
+
+history_days = click.option(
+    "--history-days",
+    type=click.IntRange(1, MOST_DAYS),
+    default=Settings().history_days,
+    show_default=True,
+    help="Days that histories of families are made of, those that train among them.",
 )
 
 

@@ -89,6 +89,7 @@ class Retrain(Construct):
                 **_told("LEAP_ESTIMATOR", settings.estimators),
                 **_told("LEAP_SCHEDULER", settings.scheduler),
                 **_told("LEAP_WINDOW_DAYS", settings.window_days),
+                **_told("LEAP_HISTORY_DAYS", settings.history_days),
             },
         )
         return task

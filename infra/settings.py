@@ -99,7 +99,7 @@ class Settings:
     `machine` is what bundles are built for. `alarm_email`, where given, gets the alarms;
     `estimators`, where given, are what the nightly run tries, with commas between them. `task` is
     the size of its task, `scheduler`, where given, the Dask cluster that its fits go to, and
-    `window_days`, where given, how many days train.
+    `window_days` and `history_days`, where given, how many days train and make histories.
     """
 
     stage: str
@@ -109,6 +109,7 @@ class Settings:
     task: str = TASK
     scheduler: str | None = None
     window_days: str | None = None
+    history_days: str | None = None
 
     @classmethod
     def of_context(cls, context: Callable[[str], Any]) -> "Settings":
@@ -179,20 +180,22 @@ def _learning(context: Callable[[str], Any]) -> dict[str, str]:
     ValueError
         A value breaks its rule.
     """
-    names = ("estimators", "scheduler", "window_days")
+    names = ("estimators", "scheduler", "window_days", "history_days")
     told = {name: str(value) for name in names if (value := context(name)) is not None}
     if not told:
         return {}
     # Here, since it costs more than the rest of a synthesis without it.
     from functions.retrain.learning.cluster import scheduler_address
     from functions.retrain.learning.presets import named
-    from functions.retrain.settings import window_days
+    from functions.retrain.settings import days_of
     from leap_model.errors import FieldError
 
     rules: Mapping[str, Callable[[str, str], str]] = {
         "estimators": lambda text, field: ",".join(named(text, field)),
         "scheduler": scheduler_address,
-        "window_days": lambda text, field: str(window_days(text, field)),
+        **dict.fromkeys(
+            ("window_days", "history_days"), lambda text, field: str(days_of(text, field))
+        ),
     }
     try:
         return {name: rules[name](text, name) for name, text in told.items()}

@@ -30,6 +30,7 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--nights", type=click.IntRange(1, 1_000), required=True, help="How many.")
 @click.option("--from", "first", type=options.DATE, help="First night. Default: the last nights.")
 @training_options.window_days
+@training_options.history_days
 @options.horizon_days
 @options.target
 @training_options.estimator
@@ -52,6 +53,7 @@ def command(
     nights: int,
     first: date | None,
     window_days: int,
+    history_days: int,
     horizon_days: int,
     target: str,
     estimator: str,
@@ -79,7 +81,12 @@ def command(
     if report is not None and not report.parent.is_dir():
         raise click.BadParameter(f"{report.parent} is no folder", param_hint="--report")
     settings = training_options.settings_of(
-        estimator, constants, target=target, window_days=window_days, processes=processes
+        estimator,
+        constants,
+        target=target,
+        window_days=window_days,
+        history_days=history_days,
+        processes=processes,
     )
     plan = Plan(nights, first, horizon_days, compare, online_history)
     with spinner("backtest") as watch:

@@ -22,6 +22,7 @@ from leap_model.store import Store
     help="Knows what completed before this day, 00:00 UTC. Default: today.",
 )
 @training_options.window_days
+@training_options.history_days
 @options.target
 @training_options.estimators
 @training_options.constants
@@ -48,6 +49,7 @@ def command(
     stage: str,
     as_of: date | None,
     window_days: int,
+    history_days: int,
     target: str,
     estimators: tuple[str, ...],
     constants: dict[str, str],
@@ -70,6 +72,7 @@ def command(
         challengers=estimators[1:],
         target=target,
         window_days=window_days,
+        history_days=history_days,
         gate_margin=gate_margin,
         budget_s=budget_s,
         processes=processes,

@@ -40,6 +40,7 @@ def run(
             estimator=environment.estimators[0],
             challengers=environment.estimators[1:],
             window_days=environment.window_days,
+            history_days=environment.history_days,
             budget_s=environment.budget_s,
             least_complete=environment.least_complete,
             processes=environment.cluster,

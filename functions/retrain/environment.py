@@ -7,7 +7,7 @@ from datetime import date
 from functions.retrain.learning.cluster import Cluster, scheduler_address
 from functions.retrain.learning.estimator import Estimator
 from functions.retrain.learning.presets import DEFAULT, ESTIMATORS, named
-from functions.retrain.settings import BUDGET_S, MOST_BUDGET_S, WINDOW_DAYS, window_days
+from functions.retrain.settings import BUDGET_S, HISTORY_DAYS, MOST_BUDGET_S, WINDOW_DAYS, days_of
 from leap_model import fields
 from leap_model.environment import stage_name, store_uri
 from leap_model.errors import MISSING, FieldError
@@ -26,6 +26,7 @@ class Environment:
     estimators: tuple[Estimator, ...]
     """The champion where nothing serves yet, and its challengers."""
     window_days: int
+    history_days: int
     budget_s: float
     least_complete: float
     test_run: bool
@@ -59,9 +60,8 @@ class Environment:
                     variables.get("LEAP_ESTIMATOR", ",".join(DEFAULT)), "LEAP_ESTIMATOR"
                 )
             ),
-            window_days=window_days(
-                variables.get("LEAP_WINDOW_DAYS", str(WINDOW_DAYS)), "LEAP_WINDOW_DAYS"
-            ),
+            window_days=_days(variables, "LEAP_WINDOW_DAYS", WINDOW_DAYS),
+            history_days=_days(variables, "LEAP_HISTORY_DAYS", HISTORY_DAYS),
             budget_s=_number(variables, "LEAP_BUDGET_S", BUDGET_S, MOST_BUDGET_S),
             least_complete=_number(variables, "LEAP_LEAST_COMPLETE", 0.2, 1),
             test_run=_one_of(variables.get("LEAP_TEST_RUN", ""), "LEAP_TEST_RUN", ("true", ""))
@@ -74,6 +74,10 @@ def _one_of(value: str, field: str, known: Mapping[str, object] | tuple[str, ...
     if value not in known:
         raise FieldError(field, value, f"one of {', '.join(repr(name) for name in known)}")
     return value
+
+
+def _days(variables: Mapping[str, str], field: str, default: int) -> int:
+    return days_of(variables.get(field, str(default)), field)
 
 
 def _number(variables: Mapping[str, str], field: str, default: float, most: float) -> float:

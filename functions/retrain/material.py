@@ -8,7 +8,7 @@ import numpy as np
 
 from functions.retrain.dataset import Attempts, read_records
 from functions.retrain.settings import Settings
-from functions.retrain.window import Window, evaluation_day
+from functions.retrain.window import Window, evaluation_day, remembered
 from leap_model.catalogue import Catalogue
 from leap_model.history import Outcomes
 from leap_model.reading import partition_days
@@ -59,9 +59,10 @@ def material_of(store: Store, as_of: date, catalogue: Catalogue, settings: Setti
     StoreError
         A day is mostly unreadable.
     """
-    days = partition_days(store)
-    day = evaluation_day(as_of, days)
-    window = Window.before(day, settings.window_days, days)
+    every = partition_days(store)
+    day = evaluation_day(as_of, every)
+    window = Window.before(day, settings.window_days, every)
+    days = remembered(every, window.start, as_of, settings.history_days)
     records = read_records(store, days, window.start, as_of, catalogue, settings.target)
     attempts = records.attempts_between(window.start, window.end, known_before=as_of)
     return Material(

@@ -20,7 +20,7 @@ from functions.retrain.training import (
     training_set,
     visible_before,
 )
-from functions.retrain.window import Window, evaluation_day
+from functions.retrain.window import Window, evaluation_day, remembered
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats, Ints
 from leap_model.history import Hashes, History, Outcomes, family_hashes, history_as_of
@@ -170,5 +170,6 @@ def read_past(
     dates = tuple(first + timedelta(days=night) for night in range(nights))
     start = Window.before(first, settings.window_days, ()).start
     end = dates[-1] + timedelta(days=horizon_days)
-    records = read_records(store, days, start, end, catalogue, settings.target)
+    read = remembered(days, start, first, settings.history_days)
+    records = read_records(store, read, start, end, catalogue, settings.target)
     return Past(records, days, catalogue, dates, horizon_days)

@@ -15,15 +15,17 @@ BUDGET_S = 3_600.0
 """Seconds in which challengers are tried."""
 MOST_BUDGET_S = 86_400.0
 WINDOW_DAYS = 30
-MOST_WINDOW_DAYS = 36_500
+HISTORY_DAYS = 365
+MOST_DAYS = 36_500
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What decides a run besides the data and its date.
 
-    `window_days` days train. Fewer than `min_rows` usable attempts, or attempts on fewer than
-    `min_days` days, train nothing: a model of a handful of rows would rank all the same.
+    `window_days` days train; histories are of `history_days`, these days and some before. Fewer
+    than `min_rows` usable attempts, or attempts on fewer than `min_days` days, train nothing: a
+    model of a handful of rows would rank all the same.
     A model whose w20 is more than `gate_margin` below that of the live one is not pointed at.
     An evaluation day with fewer attempts than `least_complete` times the median of the days before
     it is taken for incomplete, and nothing is trained.
@@ -39,6 +41,7 @@ class Settings:
     trial_days: int = 5
     budget_s: float = BUDGET_S
     window_days: int = WINDOW_DAYS
+    history_days: int = HISTORY_DAYS
     min_rows: int = 200
     min_days: int = 2
     min_hardware_rows: int = MIN_HARDWARE_ROWS
@@ -49,8 +52,8 @@ class Settings:
     scratch: Scratch | None = None
 
 
-def window_days(text: str, field: str) -> int:
-    """The days that train, of a text.
+def days_of(text: str, field: str) -> int:
+    """How many days a text says.
 
     Raises
     ------
@@ -58,6 +61,6 @@ def window_days(text: str, field: str) -> int:
         It is none.
     """
     try:
-        return fields.integer(int(text), field, 1, MOST_WINDOW_DAYS)
+        return fields.integer(int(text), field, 1, MOST_DAYS)
     except ValueError:
-        raise FieldError(field, text, f"an integer from 1 to {MOST_WINDOW_DAYS:,}") from None
+        raise FieldError(field, text, f"an integer from 1 to {MOST_DAYS:,}") from None

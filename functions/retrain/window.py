@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from leap_model.errors import TrainingError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,15 @@ def evaluation_day(as_of: date, present: Iterable[date]) -> date:
     if not earlier:
         raise TrainingError(f"the store holds no attempts that completed before {as_of}")
     return max(earlier)
+
+
+def remembered(
+    days: Mapping[date, T], start: date, end: date, history_days: int
+) -> Mapping[date, T]:
+    """The days that a run with a window from `start`, and an end, reads: those of the window, and
+    all from so many days before the end on."""
+    first = min(start, _earlier(end, history_days))
+    return {day: held for day, held in days.items() if day >= first}
 
 
 def complete(per_day: Mapping[date, int], day: date, least: float) -> None:

@@ -70,12 +70,13 @@ def test_a_dask_scheduler_is_an_address() -> None:
 
 
 @pytest.mark.parametrize("days", ["0", "x", "2.5", "36501", ""])
-def test_a_window_is_days(days: str) -> None:
-    assert settings().window_days is None
-    assert settings(window_days="7").window_days == "7"
-    assert settings(window_days=7).window_days == "7"
-    with pytest.raises(ValueError, match=r"^window_days is .*; it must be an integer from 1 to"):
-        settings(window_days=days)
+@pytest.mark.parametrize("name", ["window_days", "history_days"])
+def test_a_window_and_histories_are_days(name: str, days: str) -> None:
+    assert getattr(settings(), name) is None
+    assert getattr(settings(**{name: "7"}), name) == "7"
+    assert getattr(settings(**{name: 7}), name) == "7"
+    with pytest.raises(ValueError, match=rf"^{name} is .*; it must be an integer from 1 to"):
+        settings(**{name: days})
 
 
 def test_the_app_says_in_one_line_what_is_wrong_with_its_context(tmp_path: Path) -> None:

@@ -63,9 +63,9 @@ def test_a_stage_may_fit_on_a_dask_cluster_and_reaches_nothing_else_of_it(
 
 
 def test_a_stage_may_train_on_fewer_days(tmp_path: Path) -> None:
-    template = synthesised(tmp_path, window_days=3)
+    template = synthesised(tmp_path, window_days=3, history_days=20)
     told = {entry["Name"]: entry["Value"] for entry in container(template)["Environment"]}
-    assert told["LEAP_WINDOW_DAYS"] == "3"
+    assert (told["LEAP_WINDOW_DAYS"], told["LEAP_HISTORY_DAYS"]) == ("3", "20")
 
 
 def test_a_night_begins_at_two_in_utc(template: Template) -> None:

@@ -236,6 +236,7 @@ def test_what_ssm_would_refuse_is_refused_here() -> None:
             "LEAP_WINDOW_DAYS is 0; it must be an integer from 1 to 36,500",
         ),
         ({"LEAP_WINDOW_DAYS": "x"}, 'LEAP_WINDOW_DAYS is "x"; it must be an integer'),
+        ({"LEAP_HISTORY_DAYS": "1.5"}, 'LEAP_HISTORY_DAYS is "1.5"; it must be an integer'),
         ({"LEAP_LEAST_COMPLETE": "2"}, "LEAP_LEAST_COMPLETE"),
         ({"LEAP_LEAST_COMPLETE": "x"}, "LEAP_LEAST_COMPLETE"),
         ({"LEAP_TEST_RUN": "yes"}, "LEAP_TEST_RUN"),
@@ -253,7 +254,8 @@ def test_the_first_estimator_is_the_champion_and_the_others_challenge_it() -> No
 
 
 def test_a_night_trains_on_as_many_days_as_it_is_told(bucket: S3Store) -> None:
-    assert Environment.of(VARIABLES).window_days == Settings().window_days
+    told, default = Environment.of(VARIABLES), Settings()
+    assert (told.window_days, told.history_days) == (default.window_days, default.history_days)
     (metrics,) = run(night(13, LEAP_WINDOW_DAYS="3"), bucket, Parameters())
     window = metrics["window"]
     days = date.fromisoformat(window["to"]) - date.fromisoformat(window["from"])

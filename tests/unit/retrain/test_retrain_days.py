@@ -4,12 +4,17 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
 
 import pytest
 
+from functions.retrain.material import material_of
+from functions.retrain.nights import read_past
 from functions.retrain.window import Window, evaluation_day
 from leap_model.errors import TrainingError
 from leap_model.store import LocalStore
+from leap_model.stored_catalogue import stored_catalogue
+from leap_model.times import day_of, start_of
 from tests.support import attempt, filled, fleet
 from tests.unit.retrain.nights import (
     AS_OF,
@@ -159,3 +164,18 @@ def test_too_few_days_train_nothing(store: LocalStore, least: int, trains: bool)
         night(store, AS_OF, settings)
     assert pointer_of(store) is None
     assert store.keys("models") == []
+
+
+@pytest.mark.parametrize(("days", "first"), [(1, 7), (4, 7), (5, 6), (6, 5), (365, 1)])
+def test_histories_are_of_so_many_days_and_never_of_fewer_than_train(
+    tmp_path: Path, days: int, first: int
+) -> None:
+    store = filled(tmp_path, fleet(200))
+    settings = replace(FEW, window_days=3, history_days=days)
+    read = material_of(store, AS_OF, stored_catalogue(store), settings)
+    assert read.window.start == date(2026, 1, 7)
+    assert day_of(int(read.outcomes.completed_at.min())) == date(2026, 1, first)
+    # A backtest's night has no day that judges before it.
+    past = read_past(store, replace(settings, window_days=4), 1, AS_OF, 1)
+    known = past.records.outcomes_before(start_of(AS_OF))
+    assert day_of(int(known.completed_at.min())) == date(2026, 1, first)
