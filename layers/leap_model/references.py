@@ -51,7 +51,7 @@ class Recall:
     days : float
         Age that does.
     own : float
-        Share of the family's own level, scaled by peak rate, against the network with its rest;
+        Share of the family's own level, after the job's scale, against the network with its rest;
         counts only where the family ran on the same hardware type.
     most : float
         Largest correction, in logarithms.
