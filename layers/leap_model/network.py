@@ -227,6 +227,12 @@ def _mean(values: Singles) -> Singles:
 
 
 def silu(values: Singles) -> Singles:
-    """values × their logistic, without overflow."""
-    result: Singles = values * (0.5 + 0.5 * np.tanh(0.5 * values))
+    """values × their logistic."""
+    result: Singles = values * logistic(values)
+    return result
+
+
+def logistic(values: Singles) -> Singles:
+    """1 ÷ (1 + exp(−value)), without overflow."""
+    result: Singles = 0.5 + 0.5 * np.tanh(0.5 * values)
     return result

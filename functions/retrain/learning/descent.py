@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leap_model.network import Shape, Singles, silu
+from leap_model.network import Shape, Singles, logistic
 
 _ROUND = np.float32(0.05)
 _EPSILON = np.float32(1e-5)
@@ -155,12 +155,14 @@ def _gradients(
         read = normal * known[f"{block}.gain"] + known[f"{block}.shift"]
         first = read @ known[f"{block}.first.weight"] + known[f"{block}.first.bias"]
         mask = (random.random(first.shape, np.float32) < keep) / keep
-        kept = silu(first) * mask
+        share = logistic(first)
+        kept = first * share * mask
         hidden = hidden + kept @ known[f"{block}.second.weight"] + known[f"{block}.second.bias"]
-        passed.append((normal, spread, read, first, mask, kept))
+        passed.append((normal, spread, read, first, share, mask, kept))
     normal, spread = _normal(hidden)
     last = normal * known["output.gain"] + known["output.shift"]
-    bent = silu(last)
+    last_share = logistic(last)
+    bent = last * last_share
     said = bent @ known["output.weight"] + inputs @ known["direct.weight"] + known["level"]
 
     error = said - values
@@ -174,15 +176,16 @@ def _gradients(
         "level": of_said.sum(keepdims=True),
     }
     of_inputs = np.outer(of_said, known["direct.weight"])
-    of_last = np.outer(of_said, known["output.weight"]) * _silu_slope(last)
+    of_last = np.outer(of_said, known["output.weight"]) * _silu_slope(last, last_share)
     found["output.gain"] = (of_last * normal).sum(axis=0)
     found["output.shift"] = of_last.sum(axis=0)
     of_hidden = _through_normal(of_last * known["output.gain"], normal, spread)
     for block in reversed(range(shape.blocks)):
-        normal, spread, read, first, mask, kept = passed[block]
+        normal, spread, read, first, share, mask, kept = passed[block]
         found[f"{block}.second.weight"] = kept.T @ of_hidden
         found[f"{block}.second.bias"] = of_hidden.sum(axis=0)
-        of_first = of_hidden @ known[f"{block}.second.weight"].T * mask * _silu_slope(first)
+        of_kept = of_hidden @ known[f"{block}.second.weight"].T
+        of_first = of_kept * mask * _silu_slope(first, share)
         found[f"{block}.first.weight"] = read.T @ of_first
         found[f"{block}.first.bias"] = of_first.sum(axis=0)
         of_read = of_first @ known[f"{block}.first.weight"].T
@@ -206,8 +209,8 @@ def _through_normal(gradient: Any, normal: Any, spread: Any) -> Any:
     return (gradient - gradient.mean(axis=1, keepdims=True) - normal * along) / spread
 
 
-def _silu_slope(values: Any) -> Any:
-    share = np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * values)
+def _silu_slope(values: Any, share: Any) -> Any:
+    """Of values × their logistic, by both."""
     return share * (1 + values * (1 - share))
 
 
@@ -248,9 +251,10 @@ class _RowAdam:
         self._steps = np.zeros((len(table), 1), np.int64)
 
     def step(self, rows: NDArray[np.int64], gradients: Singles, rate: float) -> None:
-        touched, which = np.unique(rows, return_inverse=True)
-        order = np.argsort(which, kind="stable")
-        firsts = np.searchsorted(which[order], np.arange(len(touched)))
+        order = np.argsort(rows, kind="stable")
+        ordered = rows[order]
+        firsts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        touched = ordered[firsts]
         slope = np.add.reduceat(gradients[order], firsts, axis=0)
         self._steps[touched] += 1
         mean = self._mean[touched] + (1 - _FIRST) * (slope - self._mean[touched])
