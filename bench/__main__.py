@@ -10,6 +10,7 @@ BENCHMARKS = (
         "engine",
         "holding",
         "families",
+        "histories",
         "ranking",
         "intake",
         "nightly",

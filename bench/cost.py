@@ -1,20 +1,21 @@
 """What a month costs on AWS: measured use of each part, times list prices."""
 
 import json
+import os
 from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from bench.usage import NIGHT_SHARE, Batch, Call, Night, batch_of, call_and_night
+from bench.usage import Batch, Call, Night, batch_of, call_and_night
 from infra import settings as limits
 from infra.app import make_app, make_stack
 
 COLUMNS = ("item", "a month", "price", "dollars")
 
-ATTEMPTS: Final = 25_000
-RANKINGS: Final = 25_000
+ATTEMPTS: Final = int(os.environ.get("LEAP_BENCH_ATTEMPTS", "25000"))
+RANKINGS: Final = int(os.environ.get("LEAP_BENCH_RANKINGS", str(ATTEMPTS)))
 """A day."""
 DAYS: Final = 30
 _POLLERS: Final = 5
@@ -25,18 +26,20 @@ _INSTANCES: Final = 5
 """Assumed of the rank function, kept warm by one ranking in 3.5 s; each looks for two objects."""
 _PUT_S: Final = 0.05
 """Assumed for one write to S3, which no emulator can time."""
-_RETRAIN_START_S: Final = 90
-"""Assumed for a task to start: image, code, and ending."""
+_NIGHT_S: Final = 1_800
+"""Assumed of a night and the start of its task: fits have a most of steps, and a large fleet's
+window is shorter (docs/nightly-run.md). `python -m bench month` measures a night."""
 _CPU_OF_MB: Final = 1_769
 """Memory at which Lambda gives one processor."""
 _PRICES: Final = json.loads(Path(__file__).with_name("list_prices.json").read_text())
 
 
 def run() -> list[tuple[object, ...]]:
-    """At 25,000 attempts and 25,000 rankings a day; the longest kept data is stored in full."""
+    """At `LEAP_BENCH_ATTEMPTS` attempts a day (25,000) and as many rankings, or those of
+    `LEAP_BENCH_RANKINGS`; the longest kept data is stored in full."""
     batches = _POLLERS * 86_400 // limits.INGEST_WINDOW_S
     batch = batch_of(ceil(ATTEMPTS / batches))
-    call, night = call_and_night(ATTEMPTS // NIGHT_SHARE)
+    call, night = call_and_night()
     rows: list[tuple[object, ...]] = []
     total = 0.0
     for item, quantity, unit, price in (
@@ -76,8 +79,7 @@ def _intake(batch: Batch, batches: int) -> Iterator[Item]:
 
 
 def _nights(night: Night, batch: Batch, batches: int) -> Iterator[Item]:
-    # As if on one of its processors: how well a run uses several is another benchmark's figure.
-    hours = DAYS * (night.cpu_s * NIGHT_SHARE + _RETRAIN_START_S) / 3600
+    hours = DAYS * _NIGHT_S / 3600
     cpus, memory = (size / 1024 for size in limits.TASKS[limits.TASK])
     yield "Fargate: processors", hours * cpus, "vCPU-hours", "fargate_cpu_hour"
     yield "Fargate: memory", hours * memory, "GB-hours", "fargate_gb_hour"
@@ -85,7 +87,7 @@ def _nights(night: Night, batch: Batch, batches: int) -> Iterator[Item]:
     # The window and the days whose attempts of theirs came late.
     read = DAYS * (DAYS + 1) * batches * batch.puts
     yield "S3: attempts read by the nights", read, "objects", "s3_get"
-    kept = limits.SUPERSEDED_DAYS * night.artifact * NIGHT_SHARE / 1e9
+    kept = limits.SUPERSEDED_DAYS * night.artifact / 1e9
     yield f"S3: {limits.SUPERSEDED_DAYS} superseded models", kept, "GB", "s3_gb_month"
 
 

@@ -24,7 +24,7 @@ from functions.rank.record import Record
 from functions.rank.recorder import Recorder
 from functions.rank.service import RankService
 from functions.rank.telemetry import Telemetry
-from functions.retrain.learning.presets import ESTIMATORS
+from functions.retrain.learning.network import ResidualNetwork
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
 from leap_model import Ranker
@@ -32,8 +32,7 @@ from leap_model.events import ATTEMPT, RANKING, SOURCE
 from leap_model.store import LocalStore
 from leap_model.times import start_of
 
-NIGHT_SHARE = 10
-"""The night is measured on a fleet of a tenth, and takes ten times as long at full size."""
+_PER_DAY = 2_500
 _RANKINGS = 200
 _CALLED = Path(__file__).parents[1] / "tests" / "events" / "function_url_rank.json"
 """How Lambda calls the function, as captured."""
@@ -65,9 +64,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """One nightly run at `NIGHT_SHARE` of the fleet: processor seconds, bytes of its artifact."""
+    """One nightly run: bytes of its artifact."""
 
-    cpu_s: float
     artifact: int
 
 
@@ -92,18 +90,17 @@ def batch_of(attempts: int) -> Batch:
     return Batch(spent, len(written), size / attempts, len(said) + _LAMBDA_LINES)
 
 
-_PRICED = Settings(estimator=ESTIMATORS["single"])
+_PRICED = Settings(estimator=ResidualNetwork(least_steps=200, most_steps=200))
+"""What a ranking takes does not depend on how well the networks learned."""
 
 
-def call_and_night(per_day: int) -> tuple[Call, Night]:
-    """A ranking of 20 candidates over HTTP, by the model of a night with a window of 30 days; by
-    `single`, which the documents price."""
-    with simulated(32, per_day) as (fleet, store):
-        started = process_time()
+def call_and_night() -> tuple[Call, Night]:
+    """A ranking of 20 candidates over HTTP, by the default estimator of a night with a window of 30
+    days."""
+    with simulated(32, _PER_DAY) as (fleet, store):
         metrics = retrain(store, "local", START + timedelta(days=32), _PRICED)
-        spent = process_time() - started
         files = store.keys(f"models/throughput/{metrics['version']}")
-        night = Night(spent, sum(store.size(key) or 0 for key in files))
+        night = Night(sum(store.size(key) or 0 for key in files))
         request = request_of(newest_attempt(fleet.files[-1]), fleet.catalogue)
         request["candidates"] = request["candidates"][:20]
         return _call(store, request), night

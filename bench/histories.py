@@ -1,0 +1,44 @@
+"""Days before the window: what a night takes to make histories of them."""
+
+import resource
+import time
+from datetime import timedelta
+
+from bench.fleets import START, simulated
+from functions.retrain.dataset import read_records
+from leap_model.reading import partition_days
+from leap_model.stored_catalogue import stored_catalogue
+from leap_model.targets import TARGETS
+from leap_model.times import start_of
+
+COLUMNS = ("days before", "attempts", "CPU seconds", "a million", "peak MB a million")
+DAYS, PER_DAY = 21, 5_000
+
+
+def run() -> list[tuple[object, ...]]:
+    """A night of one day that trains, with none and with twenty days before it; after a first that
+    loads what is loaded once."""
+    end, target = START + timedelta(days=DAYS), TARGETS["throughput"]
+    with simulated(DAYS, PER_DAY) as (_, store):
+        days, catalogue = partition_days(store), stored_catalogue(store)
+        last = end - timedelta(days=1)
+
+        def spent(before: int) -> tuple[int, float, float]:
+            first = last - timedelta(days=before)
+            held = {day: keys for day, keys in days.items() if day >= first}
+            started = time.process_time()
+            records = read_records(store, held, last, end, catalogue, target)
+            outcomes = records.outcomes_before(start_of(end))
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+            return len(outcomes.family), time.process_time() - started, peak
+
+        spent(0)
+        (few, none, low), (many, all_, high) = spent(0), spent(DAYS - 1)
+    millions = (many - few) / 1e6
+    return [
+        ("0", f"{few:,}", f"{none:.2f}", "", ""),
+        (
+            *(f"{DAYS - 1}", f"{many:,}", f"{all_:.2f}"),
+            *(f"{(all_ - none) / millions:.1f}", f"{(high - low) / millions:.0f}"),
+        ),
+    ]
