@@ -67,17 +67,16 @@ def importance(
     """
     if len(judged.attempts) < 2:
         return None
-    started = clock()
     draw = np.random.default_rng(seed)
     rows = _sample(draw, len(judged.attempts))
     dealt = draw.permutation(len(rows))
     measured = judged.attempts.measured[rows]
     jobs, history = judged.attempts.jobs.take(rows), judged.history.take(rows)
     raw = raw_columns(jobs, history, catalogue)
-    known = trained.known(jobs, catalogue, judged.before[rows])
-    if known is not None:
-        raw.update(known.columns())
+    if judged.known is not None:
+        raw.update({name: values[rows] for name, values in judged.known.columns().items()})
     matrix = trained.schema.encode(raw, len(rows))
+    started = clock()
 
     def within(values: Floats) -> float:
         predicted = trained.target.of_log(trained.fitted.model.predict(values))

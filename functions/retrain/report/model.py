@@ -36,7 +36,7 @@ def _lost(title: str, note: str, lost: Mapping[str, float]) -> str:
     entries = sorted(lost.items(), key=lambda item: (-item[1], item[0]))
     drawn = [Bar(name, share, points(share)) for name, share in entries[:MOST_COLUMNS]]
     values = [bar.value or 0.0 for bar in drawn]
-    axis = Axis(min(0.0, *values, -0.001), max(0.001, *values), LEFT, RIGHT)
+    axis = Axis(min([-0.001, *values]), max([0.001, *values]), LEFT, RIGHT)
     picture = bars(drawn, axis, lambda share: f"{share * 100:.3g}", title) if drawn else ""
     rows = [(name, points(share)) for name, share in entries]
     return figure(title, note, picture, ("", "points of w20 lost"), rows)

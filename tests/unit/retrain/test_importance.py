@@ -9,6 +9,7 @@ import pytest
 
 from functions.retrain import importance as module
 from functions.retrain.importance import group_of, importance
+from functions.retrain.training import Trained
 from tests.support import filled, fleet
 from tests.unit.retrain.nights import Case, judged_case
 
@@ -55,6 +56,18 @@ def test_the_seed_decides_and_nothing_else(case: Case) -> None:
     first, again, other = (importance(*case, seed=s, clock=_ticking(0)) for s in (1, 1, 2))
     assert first == again
     assert first != other
+
+
+def test_what_was_known_is_not_asked_anew_and_costs_no_column_its_turn(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any) -> None:
+        raise AssertionError("the attempts' judgement has it")
+
+    monkeypatch.setattr(Trained, "known", refused)
+    found = importance(*case, seed=0, clock=_ticking(module.BUDGET_S / 3))
+    assert found is not None
+    assert len(found["columns"]) == 2
 
 
 def test_time_that_is_up_leaves_columns_out_and_counts_them(case: Case) -> None:

@@ -144,6 +144,25 @@ def test_unknown_figures_are_said_to_be_unknown(metrics: Any) -> None:
     assert "nan" not in page.said
 
 
+OPEN = (
+    *("evaluation.by_hardware", "evaluation.by_model_type", "evaluation.by_model_rank"),
+    *("evaluation.by_decade", "importance.groups", "importance.columns", "nights"),
+    *("first_choices.model_types", "first_choices.candidates", "measured_by_hardware"),
+    *("unknown_hardware", "skipped_objects", "window.missing_days", "seconds"),
+)
+"""Collections that may hold any number of entries."""
+
+
+@pytest.mark.parametrize("path", OPEN)
+def test_a_collection_that_holds_nothing_is_no_fault(metrics: Any, path: str) -> None:
+    *parts, last = path.split(".")
+    holder = metrics
+    for part in parts:
+        holder = holder[part]
+    holder[last] = type(holder[last])()
+    sound(nightly_page(metrics))
+
+
 def test_one_attempt_is_drawn(metrics: Any) -> None:
     one, labels = np.array([100.0]), Labels.of(["fast-8"])
     for predicted in (100.0, 1e-300, 0.0, np.inf, 1e300):
