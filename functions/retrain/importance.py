@@ -74,7 +74,7 @@ def importance(
     jobs, history = judged.attempts.jobs.take(rows), judged.history.take(rows)
     raw = raw_columns(jobs, history, catalogue)
     if judged.known is not None:
-        raw.update({name: values[rows] for name, values in judged.known.columns().items()})
+        raw.update(judged.known.take(rows).columns())
     matrix = trained.schema.encode(raw, len(rows))
     started = clock()
 

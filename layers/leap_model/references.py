@@ -123,6 +123,10 @@ class Known:
     own: Floats
     what: NDArray[np.int8]
 
+    def take(self, rows: NDArray[Any]) -> "Known":
+        """What is said of the jobs at some rows."""
+        return Known(*(getattr(self, name)[rows] for name in Known.__slots__))
+
     def columns(self) -> Raw:
         """As columns of the feature matrix."""
         return dict(zip(COLUMNS, (self.rest, self.level, self.own), strict=True))
