@@ -1,6 +1,9 @@
 """Taking records in: partition by partition, with or without a look at what is there."""
 
+import gc
 import json
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +121,26 @@ def test_a_rejected_batch_in_another_order_is_the_same_object(store: LocalStore)
 def test_rules_name_no_value_that_a_sender_gave() -> None:
     fault = FieldError("config.secret-name", "secret", "a finite number")
     assert Rejected(b"", fault, NOW).rule == "config.* must be a finite number"
+
+
+@pytest.mark.parametrize("looked", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_cycles_are_sought_again_after_a_batch_where_they_were_before(
+    store: LocalStore, looked: bool, fails: bool
+) -> None:
+    seen: list[bool] = []
+
+    def records() -> Iterator[Record]:
+        seen.append(gc.isenabled())
+        yield Record.of_json(json.dumps(attempt()).encode())
+        if fails:
+            raise OSError("the file ends here")
+
+    before = gc.isenabled()
+    (gc.enable if looked else gc.disable)()
+    try:
+        with nullcontext() if not fails else pytest.raises(OSError, match="ends here"):
+            take_in(store, records(), Counts(), NOW)
+        assert (seen, gc.isenabled()) == ([False], looked)
+    finally:
+        (gc.enable if before else gc.disable)()
