@@ -143,6 +143,8 @@ def _part(key: str, content: bytes, schema: pa.Schema) -> _Part:
         found = pq.ParquetFile(pa.BufferReader(content)).read(
             columns=schema.names, use_threads=len(content) > _SMALL
         )
+        if sorted(found.schema.names) == sorted(schema.names):
+            found = found.select(schema.names)  # they come in the file's order
         table = found if found.schema.equals(schema) else _as_ours(found, schema)
     except (pa.ArrowException, OSError):
         return _Part(key, len(content), None)
@@ -151,8 +153,10 @@ def _part(key: str, content: bytes, schema: pa.Schema) -> _Part:
 
 
 def _as_ours(table: pa.Table, schema: pa.Schema) -> pa.Table | None:
-    """Other columns or types, under the schema; None where those of every attempt are missing."""
+    """Other columns or types, under the schema; None where it is no table of attempts."""
     present = set(table.schema.names)
+    if len(present) < len(table.schema):
+        return None  # a name that stands twice says nothing
     if not {name for name in schema.names if name in _REQUIRED} <= present:
         return None
     columns = [

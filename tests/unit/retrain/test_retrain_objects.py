@@ -127,6 +127,19 @@ def test_a_truncated_object_is_left_out(store: LocalStore) -> None:
     assert (raw.skipped, raw.light.num_rows) == ((bad,), 50)
 
 
+@pytest.mark.parametrize("name", ["attempt_id", "config"])
+@pytest.mark.parametrize("lacking", [[], ["job_name"], ["duration_s"]], ids=str)
+def test_a_file_in_which_a_name_stands_twice_is_left_out(
+    store: LocalStore, name: str, lacking: list[str]
+) -> None:
+    filled(store.root, fleet(1_000))
+    table = stored_table([_run("one")]).drop_columns(lacking)
+    twice = table.append_column(name, table[name])
+    bad = put(store, DAY, "a.parquet", parquet_bytes(twice))
+    raw = records(store, FIRST, END)
+    assert (raw.skipped, raw.light.num_rows) == ((bad,), 1_000)
+
+
 @pytest.mark.parametrize("content", [b"", b"x" * 1_000_000], ids=["nothing", "junk"])
 def test_a_day_that_is_mostly_unreadable_stops_the_run(store: LocalStore, content: bytes) -> None:
     filled(store.root, fleet(300))
