@@ -138,6 +138,8 @@ def _rate(step: int, steps: int, most: float) -> float:
     return float(low + (high - low) * (1 - np.cos(np.pi * share)) / 2)
 
 
+# BLAS reads beyond a row that is shorter than its registers, and may flag what it finds there.
+@np.errstate(invalid="ignore")
 def _gradients(
     shape: Shape,
     known: Mapping[str, Any],
