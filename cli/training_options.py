@@ -1,7 +1,7 @@
 """Options of commands that train. They bring the learning code, which others do without."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
 import click
@@ -42,19 +42,13 @@ def _assignments(
     return named
 
 
-window_days = click.option(
-    "--window-days",
-    type=click.IntRange(1, MOST_DAYS),
-    default=Settings().window_days,
-    show_default=True,
-    help="Days that train.",
-)
+_days = partial(click.option, type=click.IntRange(1, MOST_DAYS), show_default=True)
 
-history_days = click.option(
+window_days = _days("--window-days", default=Settings().window_days, help="Days that train.")
+
+history_days = _days(
     "--history-days",
-    type=click.IntRange(1, MOST_DAYS),
     default=Settings().history_days,
-    show_default=True,
     help="Days that histories of families are made of, those that train among them.",
 )
 
