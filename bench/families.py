@@ -1,14 +1,13 @@
 """History of 250,000 families, and cells of what resembles a job: bytes, load, 20 look-ups."""
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from statistics import median
 
 import numpy as np
 
 from bench.fleets import START, simulated
+from bench.timing import processor_milliseconds
 from functions.retrain.learning.network import ResidualNetwork
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
@@ -24,7 +23,7 @@ from leap_model.times import start_of
 COLUMNS = ("part", "rows", "MB", "20 look-ups µs", "load ms")
 DAYS = 30
 _ATTEMPTS = 750_000
-_CALLS = 2_000
+_LOADS, _LOOKS = 20, 2_000
 _SHORT = Settings(estimator=ResidualNetwork(least_steps=100, most_steps=100))
 """What is measured does not depend on how well the networks learned."""
 
@@ -75,11 +74,12 @@ def _row(store: LocalStore, part: str, artifact: Artifact, families: Hashes) -> 
     loaded = load(folder, packed.manifest_sha256)
     keys = families[::12_500][:20]
     look = _look(loaded, part, keys)
-    spent = _microseconds(lambda: load(folder, packed.manifest_sha256), 20) / 1e3
+    loads, _ = processor_milliseconds([lambda: load(folder, packed.manifest_sha256)] * _LOADS)
+    looks, _ = processor_milliseconds([look] * _LOOKS)
     files = [body for name, body in packed.files.items() if name.startswith(f"{part}/")]
     size = sum(map(len, files)) / 1e6
     rows = MOST_FAMILIES if part == "history" else MOST_FAMILY_CELLS
-    return part, f"{rows:,}", f"{size:.1f}", f"{_microseconds(look, _CALLS):.0f}", f"{spent:.1f}"
+    return part, f"{rows:,}", f"{size:.1f}", f"{looks * 1e3:.0f}", f"{loads:.1f}"
 
 
 def _look(artifact: Artifact, part: str, keys: Hashes) -> Callable[[], object]:
@@ -96,13 +96,3 @@ def _look(artifact: Artifact, part: str, keys: Hashes) -> Callable[[], object]:
         keys[:1].repeat(count), keys[:1].repeat(count), np.arange(count, dtype=np.int32), size, at
     )
     return lambda: references.recalled(asked)
-
-
-def _microseconds(call: Callable[[], object], calls: int) -> float:
-    """Processor time of a call, the median."""
-    spent = []
-    for _ in range(calls):
-        started = time.thread_time_ns()
-        call()
-        spent.append(time.thread_time_ns() - started)
-    return median(spent) / 1e3
