@@ -21,6 +21,8 @@ from leap_model.history import Outcomes
 from leap_model.limits import DAY_US
 from leap_model.times import day_of
 
+_WHOLE = 2.0
+"""How much longer than in a trial a fit of the whole window takes, at most."""
 _log = logging.getLogger(__name__)
 
 
@@ -63,11 +65,11 @@ def trial_of(
 ) -> tuple[Settings, Trial | None]:
     """The settings with the estimator that a night publishes, and the trial that chose it.
 
-    The window's last days are held out, at most `settings.trial_days`. Each contender is fitted
-    once on the days before, and asked of each attempt what the version of its launch's night would
+    The window's last days are held out, at most `settings.trial_days`. What stands for a contender
+    (`Estimator.tried`) is fitted once on the days before, and asked of each attempt what the version of its launch's night would
     have said of it, with the history and references of that moment: all of them are up to so many
-    days old. The champion is tried first. A challenger is tried while time for it, and for fitting
-    the slowest of those tried once more, is left of `settings.budget_s`, by what it took last time.
+    days old. The champion is tried first. A challenger is tried while time for it, by what it took
+    last time, and for a whole fit of the slowest of those tried is left of `settings.budget_s`.
     One that fails is left out, and logged.
 
     Parameters
@@ -96,7 +98,7 @@ def trial_of(
     for estimator in contenders:
         began = clock()
         slowest = max((one.seconds for one in tried), default=0.0)
-        left = settings.budget_s - (began - started) - slowest
+        left = settings.budget_s - (began - started) - _WHOLE * slowest
         needed = incumbent.seconds.get(estimator.name, 0.0)
         if tried and left <= needed:
             took = f"it took {needed:,.0f} s last time, and {max(left, 0):,.0f} s were left"
@@ -145,7 +147,7 @@ def _shares(
 ) -> tuple[float, ...]:
     """w20 of each day held out, of an estimator fitted on the others."""
     before, after = (usable.take(np.flatnonzero(rows)) for rows in (~held, held))
-    trained = train(before, outcomes, catalogue, replace(settings, estimator=estimator))
+    trained = train(before, outcomes, catalogue, replace(settings, estimator=estimator.tried))
     relative = np.abs(_predicted(trained, after, outcomes, catalogue) / after.measured - 1)
     days = _days(after)
     return tuple(float(np.mean(relative[days == day] <= 0.20)) for day in np.unique(days))

@@ -62,6 +62,10 @@ class Cascade:
     classifier_leaves: int = 63
     classifier_learning_rate: float = 0.1
 
+    @property
+    def tried(self) -> "Cascade":
+        return self
+
     def fit(self, training: TrainingSet, seed: int, processes: Processes = None) -> Fitted:
         stages = Stages()
         rounds: list[dict[str, Any]] = []

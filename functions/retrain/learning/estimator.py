@@ -82,6 +82,10 @@ class Estimator(Protocol):
     def name(self) -> str:
         """As given to `--estimator`."""
 
+    @property
+    def tried(self) -> "Estimator":
+        """What stands for it in a trial: itself, or what does no better and takes less time."""
+
     def fit(self, training: TrainingSet, seed: int, processes: Processes = None) -> Fitted:
         """A model of the training set; by default on as many processes as there are cores."""
 

@@ -30,6 +30,10 @@ class Single:
     learning_rate: float = 0.06
     least_rows_per_leaf: int = 10
 
+    @property
+    def tried(self) -> "Single":
+        return self
+
     def fit(self, training: TrainingSet, seed: int, processes: Processes = None) -> Fitted:
         names = training.schema.names
         known = self.scaled and training.scale in names
