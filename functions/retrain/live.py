@@ -69,12 +69,12 @@ def score_live(
     try:
         artifact = load(store.folder(pointer.uri), pointer.manifest_sha256)
         reason = _unfit(artifact, target, day)
-    except LeapError as fault:
+        if reason is None:
+            latest = start_of(min(day, date.fromisoformat(pointer.as_of)))
+            shown = {"from": day.isoformat(), "to": day.isoformat()}
+            evaluation = shown | _score(artifact, held_out, outcomes, latest, noise)
+    except LeapError as fault:  # of a part that is opened late, too
         reason = f"it does not load: {fault}"
-    if reason is None:
-        latest = start_of(min(day, date.fromisoformat(pointer.as_of)))
-        shown = {"from": day.isoformat(), "to": day.isoformat()}
-        evaluation = shown | _score(artifact, held_out, outcomes, latest, noise)
     return Live(pointer.version, pointer.as_of, evaluation, reason)
 
 

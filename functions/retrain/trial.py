@@ -66,11 +66,13 @@ def trial_of(
     """The settings with the estimator that a night publishes, and the trial that chose it.
 
     The window's last days are held out, at most `settings.trial_days`. What stands for a contender
-    (`Estimator.tried`) is fitted once on the days before, and asked of each attempt what the version of its launch's night would
-    have said of it, with the history and references of that moment: all of them are up to so many
-    days old. The champion is tried first. A challenger is tried while time for it, by what it took
-    last time, and for a whole fit of the slowest of those tried is left of `settings.budget_s`.
-    One that fails is left out, and logged.
+    (`Estimator.tried`) is fitted once on the days before, and asked of each attempt what the
+    version of its launch's night would have said of it, with the history and references of that
+    moment: all of them are up to so many days old.
+
+    The champion is tried first. A challenger is tried while time for it, by what it took last time,
+    and for a whole fit of the slowest of those tried is left of `settings.budget_s`. One that fails
+    is left out, and logged.
 
     Parameters
     ----------

@@ -14,7 +14,6 @@ never share a name, and the same data, seed and versions give the same one.
 """
 
 import hashlib
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,46 +21,35 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from leap_model import family
 from leap_model.catalogue import Catalogue, parse_catalogue
 from leap_model.columns import Jobs
 from leap_model.errors import ArtifactError, LeapError, StoreError
 from leap_model.features import Schema
-from leap_model.forest_file import Array
-from leap_model.history import Hashes, History, Snapshot
+from leap_model.history import Hashes, Snapshot
 from leap_model.intervals import Intervals
 from leap_model.model import Model
 from leap_model.network import Network, Shape
-from leap_model.references import COLUMNS, Cells, Known, References, recall_of
+from leap_model.references import COLUMNS, Known, References
 from leap_model.sealed import MANIFEST, SealedFolder
 from leap_model.store import Store, checked_key
+from leap_model.stored_array import of_npy, to_npy
 from leap_model.stored_forest import StoredForest
+from leap_model.stored_past import (
+    REFERENCES,
+    StoredReferences,
+    StoredSnapshot,
+    reference_files,
+    references_document,
+    snapshot_files,
+    stored_references,
+    stored_snapshot,
+)
 from leap_model.targets import TARGETS, Target
 
 FORMAT_VERSION = 4
-_LONGEST_HEADER = 4_096
 _DIGITS = 12
 """Of the manifest's digest, in a version's name."""
-_HISTORY: Mapping[str, np.dtype[Any]] = {
-    "family": np.dtype("<u8"),
-    "last": np.dtype("<f4"),
-    "mean": np.dtype("<f4"),
-    "std": np.dtype("<f4"),
-    "runs": np.dtype("<u4"),
-    "last_completed_at": np.dtype("<i8"),
-}
-_CELLS: Mapping[str, np.dtype[Any]] = {
-    "key": np.dtype("<u8"),
-    "hardware": np.dtype("<i4"),
-    "size": np.dtype("<f4"),
-    "rest": np.dtype("<f4"),
-    "level": np.dtype("<f4"),
-    "votes": np.dtype("<f4"),
-    "last": np.dtype("<i8"),
-}
-_CELLS_BY = ("families", "model_types")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +63,9 @@ class Artifact:
     model: Model
     schema: Schema
     catalogue: Catalogue
-    snapshot: Snapshot
+    snapshot: Snapshot | StoredSnapshot
     training: Mapping[str, Any]
-    references: References | None = None
+    references: References | StoredReferences | None = None
     intervals: Intervals | None = None
 
     @property
@@ -132,13 +120,13 @@ def pack(artifact: Artifact) -> Packed:
     for forest_name, forest in artifact.model.forests.items():
         files[checked_key(_forest_file(forest_name))] = forest.to_bytes()
     for network_name, network in artifact.model.networks.items():
-        files[checked_key(_network_file(network_name))] = _npy(network.to_array())
-    files.update(_reference_files(artifact.references))
+        files[checked_key(_network_file(network_name))] = to_npy(network.to_array())
+    if artifact.references is not None:
+        files[REFERENCES] = _json(references_document(artifact.references))
+        files |= reference_files(artifact.references)
     if artifact.intervals is not None:
         files["intervals.json"] = _json(artifact.intervals.to_json())
-    for name, dtype in _HISTORY.items():
-        holder = artifact.snapshot if name == "family" else artifact.snapshot.history
-        files[f"history/{name}.npy"] = _npy(np.asarray(getattr(holder, name), dtype))
+    files |= snapshot_files(artifact.snapshot)
     manifest = _json(
         {
             "format_version": FORMAT_VERSION,
@@ -150,18 +138,6 @@ def pack(artifact: Artifact) -> Packed:
     )
     digest = hashlib.sha256(manifest).hexdigest()
     return Packed(files, manifest, f"{artifact.training['as_of']}-{digest[:_DIGITS]}")
-
-
-def _reference_files(references: References | None) -> Mapping[str, bytes]:
-    if references is None:
-        return {}
-    document = {"hardware": list(references.hardware), "recall": references.recall.to_json()}
-    files = {"references.json": _json(document)}
-    for by in _CELLS_BY:
-        for name, dtype in _CELLS.items():
-            array: Array = getattr(getattr(references, by), name)
-            files[f"references/{by}/{name}.npy"] = _npy(array.astype(dtype))
-    return files
 
 
 def earned_by(manifest_sha256: str, version: str) -> bool:
@@ -209,13 +185,13 @@ def listed_files(manifest: bytes) -> list[str]:
 def load(folder: Path, manifest_sha256: str | None = None, *, remember: bool = True) -> Artifact:
     """Open a version, once every file is known to be what was written.
 
-    The forests of a folder that was found whole before are digested and checked when they are first
-    used (sealed.py).
+    Forests, snapshot and references of a folder that was found whole before are digested and
+    checked when they are first used (sealed.py).
 
     Parameters
     ----------
     folder : Path
-        Where the version's files lie. Forests are mapped, not read into memory.
+        Where the version's files lie. Forests and arrays are mapped, not read into memory.
     manifest_sha256 : str, optional
         What the pointer says of the manifest.
     remember : bool
@@ -257,6 +233,38 @@ def _open(sealed: SealedFolder, at_once: bool) -> Artifact:
         return json.loads(sealed.read(name))
 
     training = document("training.json")
+    _check_training(training)
+    described = document("model.json")
+    forests = {
+        name: _stored_forest(sealed, name, entry) for name, entry in described["forests"].items()
+    }
+    if at_once:
+        for forest in forests.values():
+            forest.opened()
+    networks = {
+        name: Network.of_array(Shape.from_json(shape), of_npy(sealed.mapped(_network_file(name))))
+        for name, shape in described["networks"].items()
+    }
+    model = Model(int(described["n_features"]), described["steps"], forests, networks).checked()
+    schema = Schema.from_json(document("schema.json"))
+    if len(schema.columns) != model.n_features:
+        raise ArtifactError("the artifact's schema and model differ in their number of columns")
+    snapshot = stored_snapshot(sealed)
+    references = stored_references(sealed) if REFERENCES in sealed else None
+    if references is None and not set(COLUMNS).isdisjoint(schema.names):
+        raise ArtifactError(f"the artifact's manifest does not list {REFERENCES}")
+    if at_once:
+        snapshot.opened()
+        if references is not None:
+            references.opened()
+    catalogue = parse_catalogue(document("catalogue.json"))
+    intervals = None
+    if "intervals.json" in sealed:
+        intervals = Intervals.from_json(document("intervals.json"))
+    return Artifact(model, schema, catalogue, snapshot, training, references, intervals)
+
+
+def _check_training(training: Mapping[str, Any]) -> None:
     if training["target"] not in TARGETS:
         raise ArtifactError(f"the artifact predicts {training['target']}, which nothing here reads")
     for rows in training["hardware_rows"].values():
@@ -266,30 +274,6 @@ def _open(sealed: SealedFolder, at_once: bool) -> Artifact:
             f"the artifact's families follow rules {training['family_rules_version']}; "
             f"this library follows rules {family.RULES_VERSION}"
         )
-    described = document("model.json")
-    forests = {
-        name: _stored_forest(sealed, name, entry) for name, entry in described["forests"].items()
-    }
-    if at_once:
-        for forest in forests.values():
-            forest.opened()
-    networks = {
-        name: Network.of_array(Shape.from_json(shape), _array(sealed, _network_file(name)))
-        for name, shape in described["networks"].items()
-    }
-    model = Model(int(described["n_features"]), described["steps"], forests, networks).checked()
-    schema = Schema.from_json(document("schema.json"))
-    if len(schema.columns) != model.n_features:
-        raise ArtifactError("the artifact's schema and model differ in their number of columns")
-    snapshot = _snapshot({name: _array(sealed, f"history/{name}.npy") for name in _HISTORY})
-    references = _references(sealed) if "references.json" in sealed else None
-    if references is None and not set(COLUMNS).isdisjoint(schema.names):
-        raise ArtifactError("the artifact's manifest does not list references.json")
-    catalogue = parse_catalogue(document("catalogue.json"))
-    intervals = None
-    if "intervals.json" in sealed:
-        intervals = Intervals.from_json(document("intervals.json"))
-    return Artifact(model, schema, catalogue, snapshot, training, references, intervals)
 
 
 def _forest_file(name: str) -> str:
@@ -309,60 +293,7 @@ def _stored_forest(sealed: SealedFolder, name: str, entry: Mapping[str, Any]) ->
     )
 
 
-def _array(sealed: SealedFolder, name: str) -> Array:
-    """An array of a file, as a view of what was digested."""
-    content = sealed.mapped(name)
-    file = io.BytesIO(content[:_LONGEST_HEADER])
-    version = np.lib.format.read_magic(file)
-    if version != (1, 0):
-        raise ValueError(f"an array of format {version}")
-    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.hasobject or (is_fortran and len(shape) > 1):
-        raise ValueError("an array of objects, or column after column")
-    count = int(np.prod(shape))
-    return np.frombuffer(content, dtype, count, file.tell()).reshape(shape)
-
-
-def _snapshot(arrays: Mapping[str, Array]) -> Snapshot:
-    for name, dtype in _HISTORY.items():
-        if arrays[name].dtype != dtype or arrays[name].shape != (len(arrays["family"]),):
-            raise ArtifactError(f"the snapshot's array {name} has the wrong type or shape")
-    if np.any(arrays["family"][1:] <= arrays["family"][:-1]):
-        raise ArtifactError("the snapshot's families must ascend")
-    history = History(*(arrays[name] for name in _HISTORY if name != "family"))
-    return Snapshot(arrays["family"], history)
-
-
-def _references(sealed: SealedFolder) -> References:
-    document = json.loads(sealed.read("references.json"))
-    hardware = tuple(str(name) for name in document["hardware"])
-    families, model_types = (_cells(sealed, by, len(hardware)) for by in _CELLS_BY)
-    return References(families, model_types, hardware, recall_of(document["recall"]))
-
-
-def _cells(sealed: SealedFolder, by: str, types: int) -> Cells:
-    cells = Cells(**{name: _array(sealed, f"references/{by}/{name}.npy") for name in _CELLS})
-    rows = len(cells.key)
-    for name, dtype in _CELLS.items():
-        array = getattr(cells, name)
-        if array.dtype != dtype or array.shape != ((rows, 2) if name == "size" else (rows,)):
-            raise ArtifactError(f"the references' array {by}/{name} has the wrong type or shape")
-    if np.any(cells.key[1:] < cells.key[:-1]):
-        raise ArtifactError(f"the references' {by} must ascend")
-    finite = np.isfinite(cells.rest) & np.isfinite(cells.level) & np.isfinite(cells.votes)
-    known = (cells.hardware >= 0) & (cells.hardware < types)
-    if not np.all(known & finite & (cells.votes > 0)):
-        raise ArtifactError(f"the references' {by} have a cell that means nothing")
-    return cells
-
-
 def _json(document: Any) -> bytes:
     # There and back first: a document that is not plain JSON must fail here, not at load.
     plain = json.loads(json.dumps(document))
     return (json.dumps(plain, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
-
-
-def _npy(array: Array) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
-    return buffer.getvalue()

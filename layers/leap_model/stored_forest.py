@@ -1,17 +1,15 @@
-"""A forest in a file: opened, digested and checked when a row first needs it."""
+"""A forest in a file."""
 
-import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
-from leap_model import limits
 from leap_model.columns import Floats
 from leap_model.errors import ArtifactError
+from leap_model.late import Late
 from leap_model.trees import Forest, open_forest
 
 
-class StoredForest:
+class StoredForest(Late[Forest]):
     """Scores as `Forest` does.
 
     Parameters
@@ -23,39 +21,10 @@ class StoredForest:
     """
 
     def __init__(self, n_inputs: int, n_outputs: int, content: Callable[[], Any]) -> None:
+        super().__init__(self._open)
         self.n_inputs = n_inputs
         self.n_outputs = n_outputs
         self._content = content
-        self._lock = threading.Lock()
-        self._forest: Forest | None = None
-        self._failed: tuple[float, str] | None = None
-
-    def opened(self) -> Forest:
-        """The forest.
-
-        Raises
-        ------
-        ArtifactError
-            The file was altered, or is no such forest; or it was, less than a minute ago.
-        """
-        forest = self._forest
-        if forest is not None:
-            return forest
-        with self._lock:
-            if self._forest is None:
-                self._recall_failure()
-                try:
-                    self._forest = self._open()
-                except ArtifactError as fault:
-                    self._failed = time.monotonic(), str(fault)
-                    raise
-            return self._forest
-
-    def _recall_failure(self) -> None:
-        """A file that was found altered is digested again no more often than a pointer is read: a
-        launch gets its answer at once."""
-        if self._failed is not None and time.monotonic() - self._failed[0] < limits.POINTER_CACHE_S:
-            raise ArtifactError(self._failed[1])
 
     def _open(self) -> Forest:
         forest = open_forest(self._content())

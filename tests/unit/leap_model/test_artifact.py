@@ -15,7 +15,7 @@ from leap_model.artifact import FORMAT_VERSION, Artifact, Packed, load, pack, pu
 from leap_model.errors import ArtifactError, StoreError
 from leap_model.features.raw import FEATURES_VERSION
 from leap_model.forest_file import encode
-from leap_model.history import Outcomes, history_as_of, snapshot_as_of
+from leap_model.history import Outcomes, Snapshot, history_as_of, snapshot_as_of
 from leap_model.limits import DAY_US
 from leap_model.sealed import MANIFEST
 from leap_model.store import LocalStore
@@ -347,7 +347,7 @@ def test_a_forest_without_trees_and_an_empty_snapshot_can_be_published(store: Lo
         type(whole.model).of_one(forest(n_inputs=2, baseline=(3.0,))),
         whole.schema,
         whole.catalogue,
-        type(whole.snapshot)(whole.snapshot.family[:0], whole.snapshot.history.take(np.arange(0))),
+        Snapshot(whole.snapshot.family[:0], whole.snapshot.history.take(np.arange(0))),
         whole.training,
     )
     loaded = load(folder_of(store, pack(bare)))

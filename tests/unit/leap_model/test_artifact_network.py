@@ -18,6 +18,7 @@ from leap_model.model import Model
 from leap_model.network import Shape
 from leap_model.prediction import predict
 from leap_model.references import COLUMNS, Cells, References
+from leap_model.sealed import SealedFolder
 from leap_model.store import LocalStore
 from tests.unit.leap_model.altering import change, npy, refusal, sealed, write
 from tests.unit.leap_model.builders import jobs_of, tiny_artifact
@@ -165,6 +166,21 @@ def test_a_file_altered_cut_or_missing_is_refused(folder: Path, name: str) -> No
         refusal(folder, PACKED.manifest_sha256)
     path.unlink()
     refusal(folder, PACKED.manifest_sha256)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_cell_altered_on_a_disk_that_does_not_say_so_is_not_recalled(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(folder, PACKED.manifest_sha256)
+    content = bytearray((folder / name).read_bytes())
+    content[-1] ^= 1
+    (folder / name).write_bytes(content)
+    monkeypatch.setattr(SealedFolder, "was_whole", lambda self: True)
+    artifact = load(folder, PACKED.manifest_sha256)
+    for _ in range(2):
+        with pytest.raises(ArtifactError, match="was altered"):
+            predicted(artifact)
 
 
 Alter = Callable[[Path], None]

@@ -1,4 +1,4 @@
-"""A folder once found whole: opened without digesting its forests, and no altered byte is used."""
+"""A folder once found whole: what is large is not digested first, and no altered byte is used."""
 
 import json
 import os
@@ -101,18 +101,28 @@ def test_a_flipped_byte_is_refused_at_the_next_load(folder: Path, name: str) -> 
         load_again(folder)
 
 
-@pytest.mark.parametrize("name", [name for name in PACKED.files if name.startswith("forests/")])
-def test_a_flip_that_changes_no_time_is_found_before_the_forest_serves(
+def late_part(artifact: Artifact, name: str) -> Callable[[], object]:
+    """A question that only a file's own content answers."""
+    if name.startswith("history/"):
+        return lambda: artifact.snapshot.lookup(np.zeros(1, np.uint64))
+    forest_of_it = artifact.model.forests[Path(name).stem]
+    return lambda: forest_of_it.score(ROWS)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in PACKED.files if name.startswith(("forests/", "history/"))]
+)
+def test_a_flip_that_changes_no_time_is_found_before_what_it_is_in_serves(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load_again(folder)
     flipped(folder / name)
     monkeypatch.setattr(SealedFolder, "was_whole", lambda self: True)  # as a failing disk has it
     artifact = load_again(folder)
-    forest_of_it = artifact.model.forests[Path(name).stem]
+    asked = late_part(artifact, name)
     for _ in range(2):  # and is found again, however often it is asked
         with pytest.raises(ArtifactError, match="was altered"):
-            forest_of_it.score(ROWS)
+            asked()
     assert not (folder / NOTE).exists()
     monkeypatch.undo()
     with pytest.raises(ArtifactError, match="was altered"):
@@ -146,6 +156,36 @@ def test_a_note_of_another_manifest_says_nothing(folder: Path) -> None:
     note = json.loads((folder / NOTE).read_bytes())
     (folder / NOTE).write_text(json.dumps({**note, "manifest": "0" * 64}))
     assert not SealedFolder(folder).was_whole()
+
+
+@pytest.mark.parametrize("name", ["forests/expert-0.forest", "history/family.npy"])
+def test_a_manifest_that_lacks_a_part_is_refused_when_it_is_opened(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    del manifest["files"][name]
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    monkeypatch.setattr(SealedFolder, "was_whole", lambda self: True)
+    with pytest.raises(ArtifactError, match=f"does not list {name}"):
+        load(folder)
+
+
+def test_the_past_is_digested_once_and_not_before_it_is_asked_about(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_again(folder)
+    digested, mapped = list[str](), SealedFolder.mapped
+
+    def counted(self: SealedFolder, name: str) -> Any:
+        digested.append(name)
+        return mapped(self, name)
+
+    monkeypatch.setattr(SealedFolder, "mapped", counted)
+    artifact = load_again(folder)
+    assert digested == []
+    for _ in range(2):
+        assert artifact.snapshot.lookup(np.zeros(1, np.uint64)).runs.tolist() == [0.0]
+    assert sorted(digested) == sorted(name for name in PACKED.files if name.startswith("history/"))
 
 
 def test_a_broken_artifact_is_not_noted(folder: Path) -> None:

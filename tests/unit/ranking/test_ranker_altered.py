@@ -1,4 +1,4 @@
-"""A forest altered on a disk that does not say so: found when first needed, and never used."""
+"""A file altered on a disk that does not say so: found when first needed, and never used."""
 
 import shutil
 from pathlib import Path
@@ -15,14 +15,15 @@ from leap_model.trees import constant_forest
 from tests.support import checked, request
 
 
-def test_an_altered_forest_answers_with_a_reason_and_nothing_else(
-    trained: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("part", ["*.forest", "last.npy", "mean.npy"])
+def test_an_altered_file_answers_with_a_reason_and_nothing_else(
+    trained: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     shutil.copytree(trained.root, tmp_path / "store")
     before = checked(Ranker.from_store(tmp_path / "store").rank(request()))
     assert before["preference"]
     monkeypatch.setattr(SealedFolder, "was_whole", lambda self: True)
-    for path in (tmp_path / "store").rglob("*.forest"):
+    for path in (tmp_path / "store").rglob(part):
         content = bytearray(path.read_bytes())
         content[-1] ^= 0x40
         path.write_bytes(content)
@@ -39,8 +40,8 @@ def test_an_altered_forest_answers_with_a_reason_and_nothing_else(
         answer = checked(ranker.rank(request()))
         assert (answer["preference"], answer["reason"]) == ([], "model_unavailable")
         assert "was altered" in answer["detail"]
-    forests = [name for name in digested if name.endswith(".forest")]
-    assert len(forests) == 1  # and is not digested anew for every launch
+    altered = [name for name in digested if Path(name).match(part)]
+    assert len(altered) == 1  # and is not digested anew for every launch
 
 
 def test_a_forest_that_failed_is_tried_again_after_the_pointer_s_time(
@@ -49,7 +50,7 @@ def test_a_forest_that_failed_is_tried_again_after_the_pointer_s_time(
     sound = constant_forest(2, 1.0).to_bytes()
     given = [b"altered", b"altered", sound]
     now = [100.0]
-    monkeypatch.setattr("leap_model.stored_forest.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("leap_model.late.time.monotonic", lambda: now[0])
     forest = StoredForest(2, 1, lambda: given.pop(0))
     for _ in range(3):
         with pytest.raises(ArtifactError):
