@@ -36,9 +36,7 @@ def cluster(workers: int, threads: int = 1, nanny: bool = True) -> Iterator[str]
 def _started(what: str, *options: str) -> subprocess.Popen[bytes]:
     command = (sys.executable, "-m", f"distributed.cli.dask_{what}", *options)
     path = os.pathsep.join((str(_ROOT / "layers"), str(_ROOT)))
-    # Workers give memory back after each array by default, and ask for it again with the next.
-    kept = {"MALLOC_TRIM_THRESHOLD_": "1000000000"}
-    environment = {**os.environ, "PYTHONPATH": path, **kept}
+    environment = {**os.environ, "PYTHONPATH": path}
     return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
 
 

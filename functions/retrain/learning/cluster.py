@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from functions.retrain.learning.allocation import keep_freed
 from functions.retrain.learning.kept import made_by
 from functions.retrain.stages import peak_memory_mb
 from leap_model.errors import FieldError, TrainingError
@@ -173,6 +174,7 @@ def _told(code: str, function: Callable[..., Any], *arguments: Any) -> Told:
     unfit = _unfit(code)
     if unfit is not None:
         raise TrainingError(f"a worker of the Dask cluster {unfit}")
+    keep_freed()
     result = function(*arguments)
     return Told(f"{socket.gethostname()}:{os.getpid()}", peak_memory_mb(), result)
 
