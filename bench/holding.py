@@ -33,7 +33,7 @@ def run() -> list[tuple[object, ...]]:
 
 
 def _row(size: Size, store: LocalStore, request: Mapping[str, Any]) -> tuple[object, ...]:
-    uri, digest, megabytes = _published(size, store)
+    uri, digest, megabytes = published(size, store)
     command = [sys.executable, "-m", "bench.loaded", str(store.root), uri, digest]
     done = subprocess.run(
         command, input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True
@@ -43,7 +43,7 @@ def _row(size: Size, store: LocalStore, request: Mapping[str, Any]) -> tuple[obj
     return size.name, f"{megabytes:.1f}", *(f"{figure:.1f}" for figure in figures)
 
 
-def _published(size: Size, store: LocalStore) -> tuple[str, str, float]:
+def published(size: Size, store: LocalStore) -> tuple[str, str, float]:
     """The cascade as the store's model: where it lies, its manifest's digest, megabytes."""
     pointer, tag = read_pointer(store, "local", "throughput")
     if pointer is None:

@@ -1,32 +1,103 @@
-"""One ranking in process: 20 candidates, by each estimator that a night tries, on one fleet."""
+"""One ranking in process, 20 and 100 candidates: by what a night tries, and by a small cascade."""
 
 import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Final
+from unittest.mock import patch
 
+import numpy as np
+
+from bench.cascades import SIZES
 from bench.fleets import START, simulated
+from bench.holding import published
 from bench.timing import processor_milliseconds
 from cli.example import newest_attempt, request_of
 from functions.retrain.learning.presets import DEFAULT, ESTIMATORS
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
-from leap_model import Ranker
+from leap_model import Ranker, history, model, prediction, ranker, references
+from leap_model.features import schema
 
-COLUMNS = ("call", "by", "median CPU ms", "p99 CPU ms")
+COLUMNS = ("by", "candidates", "CPU ms: median", "p99", "request", "past", "features", "model")
+_CALLS: Final = 300
+_PARTS: Final = (
+    *(("request", ranker, "parse_request"), ("past", history.Snapshot, "lookup")),
+    *(("past", references.References, "known"), ("features", prediction, "raw_columns")),
+    *(("features", schema.Schema, "encode"), ("model", model.Model, "predict")),
+)
+"""What a call is made of: a name, and where the function is. The rest is admission and answer."""
 
 
 def run() -> list[tuple[object, ...]]:
-    """The whole call, from a parsed request to an answer."""
+    """The whole call, from a parsed request to an answer, and medians of its parts."""
     rows: list[tuple[object, ...]] = []
     with simulated(14, 1_000) as (fleet, store):
         request: dict[str, Any] = request_of(newest_attempt(fleet.files[-1]), fleet.catalogue)
-        request["candidates"] = request["candidates"][:20]
         for name in DEFAULT:
             settings = Settings(estimator=ESTIMATORS[name], window_days=13)
             retrain(store, name, START + timedelta(days=14), settings)
-            ranker = Ranker.from_store(store.root, stage=name, switched=False)
-            median, p99 = processor_milliseconds([partial(ranker.rank, request)] * 300)
-            rows.append(("Ranker.rank", name, f"{median:.2f}", f"{p99:.2f}"))
-    median, p99 = processor_milliseconds([lambda: json.dumps(request)] * 300)
-    return [*rows, ("json.dumps of the request, to compare", "", f"{median:.3f}", f"{p99:.3f}")]
+            rows += _rows(name, Ranker.from_store(store.root, stage=name, switched=False), request)
+        retrain(store, "local", START + timedelta(days=14), settings)
+        published(SIZES[0], store)
+        rows += _rows("small cascade", Ranker.from_store(store.root), request)
+    spent, tail = processor_milliseconds([lambda: json.dumps(_of(request, 20))] * _CALLS)
+    return [*rows, ("json.dumps of the request", 20, f"{spent:.3f}", f"{tail:.3f}", *[""] * 4)]
+
+
+def _rows(name: str, ranker: Ranker, request: dict[str, Any]) -> Iterator[tuple[object, ...]]:
+    for count in (20, 100):
+        call = partial(ranker.rank, _of(request, count))
+        if len(call()["preference"]) < count // 2:
+            raise RuntimeError("half of the candidates were not ranked")
+        median, tail = processor_milliseconds([call] * _CALLS)
+        parts = _parts(call)
+        shown = [f"{parts[part]:.2f}" for part in ("request", "past", "features", "model")]
+        yield name, count, f"{median:.2f}", f"{tail:.2f}", *shown
+
+
+def _of(request: dict[str, Any], count: int) -> dict[str, Any]:
+    """So many candidates: the catalogue's types, again with other numbers of hosts."""
+    names = [name for name in request["candidates"] if isinstance(name, str)][:-1]
+    candidates = [
+        {
+            "hardware_type": names[at % len(names)],
+            "id": str(at),
+            "num_trainers": 1 + at // len(names),
+        }
+        for at in range(count)
+    ]
+    return request | {"candidates": candidates}
+
+
+def _parts(call: Callable[[], object]) -> dict[str, float]:
+    """Median processor milliseconds of each part, each with what it calls."""
+    spent = defaultdict[str, list[float]](list)
+    for _ in range(_CALLS):
+        once = defaultdict[str, float](float)
+        with ExitStack() as stack:
+            for part, holder, name in _PARTS:
+                stack.enter_context(_timed(part, holder, name, once))
+            call()
+        for part, milliseconds in once.items():
+            spent[part].append(milliseconds)
+    return defaultdict(float, {part: float(np.median(every)) for part, every in spent.items()})
+
+
+@contextmanager
+def _timed(part: str, holder: Any, name: str, spent: dict[str, float]) -> Iterator[None]:
+    honest = getattr(holder, name)
+
+    def timed(*arguments: Any, **named: Any) -> Any:
+        started = time.thread_time()
+        try:
+            return honest(*arguments, **named)
+        finally:
+            spent[part] += (time.thread_time() - started) * 1e3
+
+    with patch.object(holder, name, timed):
+        yield

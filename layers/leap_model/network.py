@@ -25,6 +25,12 @@ FARTHEST = 4.0
 a straight line where it saw nothing."""
 MOST_ROWS = 16_384
 """Read at once: a row takes some thousand bytes while it is."""
+FEW_ROWS = 1_024
+"""Rows up to which they are sliced: as many as a request may have candidates, and a few more."""
+_SLICE = 8
+_ONE_THREAD = 1 << 18
+"""Multiplications that OpenBLAS gives to one thread: SMP_THRESHOLD_MIN of its build times
+GEMM_MULTITHREAD_THRESHOLD, as numpy's wheels have them."""
 _EPSILON = np.float32(1e-5)
 
 
@@ -89,6 +95,11 @@ class Shape:
         }
         return layout
 
+    @property
+    def slice_rows(self) -> int:
+        """Rows whose products BLAS makes by one thread."""
+        return max(1, min(_SLICE, _ONE_THREAD // (max(self.inputs, self.width) * self.width)))
+
     def to_json(self) -> dict[str, Any]:
         """The form that `from_json` reads back."""
         return {
@@ -144,8 +155,10 @@ class Network:
         vectors = self.parameters["vectors"][self.places(matrix)]
         vectors = vectors.reshape(len(matrix), self.shape.vector * len(self.shape.categories))
         inputs = np.concatenate([*self.numbers(matrix), vectors], axis=1)
+        if len(matrix) <= FEW_ROWS:
+            inputs = sliced(inputs, self.shape.slice_rows)
         result: Floats = said(self.shape.blocks, self.parameters, inputs).astype(np.float64)
-        return result.reshape(-1, 1)
+        return result.reshape(-1, 1)[: len(matrix)]
 
     def numbers(self, matrix: Floats) -> tuple[Singles, Singles]:
         """(n, numbers) standardised, 0 where missing, and (n, gaps) 1 where missing."""
@@ -195,9 +208,24 @@ class Network:
         return cls(shape, parameters)
 
 
+def sliced(inputs: Singles, rows: int) -> Singles:
+    """(…, slices, rows, inputs) of (…, n, inputs), the last slice filled up with zeros.
+
+    BLAS gives a product of many rows to several threads. In a launcher these would wait for each
+    other on cores that have other work, a hundred times as long as the product takes.
+    """
+    *others, count, width = inputs.shape
+    slices = -(-count // rows)
+    if slices * rows != count:
+        filled = np.zeros((*others, slices * rows, width), np.float32)
+        filled[..., :count, :] = inputs
+        inputs = filled
+    return inputs.reshape(*others, slices, rows, width)
+
+
 def said(blocks: int, known: Mapping[str, Any], inputs: Singles) -> Singles:
-    """(n,) what (n, inputs) come to by the parameters of a network, and (networks, n, 1) what
-    (networks, n, inputs) do by those of a stack."""
+    """(…, n) what (…, n, inputs) come to by the parameters of a network, and (networks, …, n, 1)
+    what (networks, …, n, inputs) do by those of a stack."""
     hidden = inputs @ known["input.weight"] + known["input.bias"]
     for block in range(blocks):
         first = _normal(hidden) * known[f"{block}.gain"] + known[f"{block}.shift"]

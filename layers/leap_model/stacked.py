@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leap_model.columns import Floats
-from leap_model.network import Network, Singles, said
+from leap_model.network import Network, Singles, said, sliced
 
 MOST_ROWS = 256
 """Beyond it a layer's time is its arithmetic, and a stack needs several times the memory."""
@@ -44,11 +44,8 @@ class Stacked:
             for name in layout
             if name not in _SCALES
         }
-        for name, values in stacked.items():
-            # A number a unit stands beside every row; weights to one number take a row's units.
-            if values.ndim == 2:
-                stacked[name] = values[:, :, None] if "weight" in name else values[:, None, :]
-        return cls(names, first, stacked)
+        beside = {name: _beside_slices(name, values) for name, values in stacked.items()}
+        return cls(names, first, beside)
 
     def score(self, matrix: Floats) -> dict[str, Floats]:
         """What each network says of an (n, columns) matrix, (n, 1) by name."""
@@ -59,5 +56,15 @@ class Stacked:
         inputs[:, :, : ends[0]], inputs[:, :, ends[0] : ends[1]] = numbers, gaps
         vectors = self.parameters["vectors"][:, self.first.places(matrix)]
         inputs[:, :, ends[1] :] = vectors.reshape(count, len(matrix), shape.inputs - ends[1])
-        told = said(shape.blocks, self.parameters, inputs).astype(np.float64)
-        return dict(zip(self.names, told, strict=True))
+        told = said(shape.blocks, self.parameters, sliced(inputs, shape.slice_rows))
+        every = told.reshape(count, -1, 1)[:, : len(matrix)].astype(np.float64)
+        return dict(zip(self.names, every, strict=True))
+
+
+def _beside_slices(name: str, values: Singles) -> Singles:
+    """(networks, 1, …) parameters, so that they stand beside each slice of each network's rows."""
+    if name == "vectors":
+        return values
+    if values.ndim == 2:  # a number a unit beside every row; weights to one number take its units
+        values = values[:, :, None] if "weight" in name else values[:, None, :]
+    return values[:, None]
