@@ -30,7 +30,7 @@ _SHORT = Settings(estimator=ResidualNetwork(least_steps=100, most_steps=100))
 
 def run() -> list[tuple[object, ...]]:
     """Processor time, medians; loads of the whole artifact, once it was found whole, and the first
-    look-up after each, which digests every byte of the part."""
+    look-up after each, which digests every byte of the part. `neither` has a few of both."""
     draw = np.random.default_rng(1)
     with simulated(5, 500) as (_, store):
         retrain(store, "local", START + timedelta(days=5), _SHORT)
@@ -50,6 +50,7 @@ def run() -> list[tuple[object, ...]]:
             cells, small.references.model_types, small.references.hardware, small.references.recall
         )
         return [
+            _row(store, "neither", small, families),
             _row(store, "history", replace(small, snapshot=snapshot), families),
             _row(store, "references", replace(small, references=references), families),
         ]
@@ -84,12 +85,12 @@ def _row(store: LocalStore, part: str, artifact: Artifact, families: Hashes) -> 
     looks, _ = processor_milliseconds([_look(opened[0], part, keys)] * _LOOKS)
     files = [body for name, body in packed.files.items() if name.startswith(f"{part}/")]
     size = sum(map(len, files)) / 1e6
-    rows = MOST_FAMILIES if part == "history" else MOST_FAMILY_CELLS
+    rows = {"history": MOST_FAMILIES, "references": MOST_FAMILY_CELLS}.get(part, 0)
     return part, f"{rows:,}", f"{size:.1f}", f"{loads:.1f}", f"{firsts:.1f}", f"{looks * 1e3:.0f}"
 
 
 def _look(artifact: Artifact, part: str, keys: Hashes) -> Callable[[], object]:
-    if part == "history":
+    if part != "references":
         return lambda: artifact.snapshot.lookup(keys)
     references = artifact.references
     if references is None:

@@ -126,6 +126,7 @@ def retrain(
         "pointed": reason is None,
         "reason": reason,
         "seconds": stages.seconds,
+        "memory_mb": stages.memory_mb,
         "peak_memory_mb": round(peak_memory_mb() + trained.fitted.workers_mb, 1),
         "manifest_sha256": packed.manifest_sha256,
         "live": None if live is None else live.to_json(),

@@ -1,4 +1,4 @@
-"""Times the stages of a run and tells whoever watches."""
+"""Times and weighs the stages of a run, and tells whoever watches."""
 
 import resource
 import sys
@@ -8,10 +8,12 @@ from contextlib import contextmanager
 
 
 class Stages:
-    """Seconds by stage, in the order in which they ran."""
+    """Seconds by stage, in the order in which they ran; and the most memory that this process had
+    held by the end of each, in megabytes: what earlier stages held counts."""
 
     def __init__(self, watch: Callable[[str], None] | None = None) -> None:
         self.seconds: dict[str, float] = {}
+        self.memory_mb: dict[str, float] = {}
         self._watch = watch or (lambda stage: None)
 
     @contextmanager
@@ -24,6 +26,7 @@ class Stages:
         finally:
             spent = time.perf_counter() - started
             self.seconds[stage] = round(self.seconds.get(stage, 0.0) + spent, 3)
+            self.memory_mb[stage] = peak_memory_mb()
 
 
 def peak_memory_mb() -> float:

@@ -150,7 +150,10 @@ def test_whoever_watches_hears_of_every_stage_in_order(full: LocalStore) -> None
     metrics = night(full, watch=heard.append)
     stages = ["read", "train", "evaluate", "score live", "publish", "point", "describe"]
     assert heard == stages
-    assert list(metrics["seconds"]) == heard
+    assert list(metrics["seconds"]) == list(metrics["memory_mb"]) == heard
+    held = list(metrics["memory_mb"].values())
+    assert held == sorted(held)
+    assert 10 < held[0] <= held[-1] <= metrics["peak_memory_mb"]
 
 
 def test_files_of_another_order_and_split_give_the_same_model(
