@@ -33,7 +33,7 @@ def run() -> list[tuple[object, ...]]:
     draw = np.random.default_rng(1)
     with simulated(DAYS, PER_DAY) as (_, store):
         started = time.perf_counter()
-        expected = _finished(_begun(_copy(store, "undisturbed").root))
+        expected = _whole(_copy(store, "undisturbed"))
         whole = time.perf_counter() - started
         ended, kept = list[float](), list[int]()
         nights, digests = 1, set[str]()
@@ -41,21 +41,22 @@ def run() -> list[tuple[object, ...]]:
         while len(ended) < KILLS:
             after = float(draw.uniform(0.02, 0.98)) * whole
             night = _begun(one.root)
-            if _killed(night, after):
+            metrics = _finished(night, after)
+            if metrics is None:
                 ended.append(after)
                 fits = _still_kept(one, fits)
                 kept.append(len(fits))
                 _no_half_version(one)
             else:
-                digests.add(_finished(night)["manifest_sha256"])
+                digests.add(metrics["manifest_sha256"])
                 one, fits = _copy(store, str(nights)), {}
                 nights += 1
-        metrics = _finished(_begun(one.root))
-        digests.add(metrics["manifest_sha256"])
+        last = _whole(one)
+        digests.add(last["manifest_sha256"])
     if digests != {expected["manifest_sha256"]}:
         raise AssertionError("the digest is another")
     return [
-        ("rows", f"{metrics['rows']:,}"),
+        ("rows", f"{last['rows']:,}"),
         ("undisturbed, seconds", f"{whole:.0f}"),
         ("killed after, seconds", ", ".join(f"{seconds:.0f}" for seconds in ended)),
         ("fits kept after each", ", ".join(map(str, kept))),
@@ -65,6 +66,13 @@ def run() -> list[tuple[object, ...]]:
 
 def _copy(store: LocalStore, name: str) -> LocalStore:
     return LocalStore(copytree(store.root, store.root.with_name(name)))
+
+
+def _whole(store: LocalStore) -> dict[str, Any]:
+    metrics = _finished(_begun(store.root))
+    if metrics is None:
+        raise AssertionError("a night without an end")
+    return metrics
 
 
 def _begun(root: Path) -> "subprocess.Popen[str]":
@@ -78,19 +86,14 @@ def _begun(root: Path) -> "subprocess.Popen[str]":
     )
 
 
-def _killed(night: "subprocess.Popen[str]", after: float) -> bool:
-    """Whether it was still at work then."""
+def _finished(night: "subprocess.Popen[str]", after: float | None = None) -> dict[str, Any] | None:
+    """A night's metrics; None where it was still at work after so many seconds, and was killed."""
     try:
-        night.wait(after)
-        return False
+        said, _ = night.communicate(timeout=after)
     except subprocess.TimeoutExpired:
         os.killpg(night.pid, signal.SIGKILL)
-        night.wait()
-        return True
-
-
-def _finished(night: "subprocess.Popen[str]") -> dict[str, Any]:
-    said, _ = night.communicate()
+        night.communicate()
+        return None
     if night.returncode != 0:
         raise AssertionError(f"a night ended with exit code {night.returncode}")
     metrics: dict[str, Any] = json.loads(said)
