@@ -211,8 +211,8 @@ class Network:
 def sliced(inputs: Singles, rows: int) -> Singles:
     """(…, slices, rows, inputs) of (…, n, inputs), the last slice filled up with zeros.
 
-    BLAS gives a product of many rows to several threads. In a launcher these would wait for each
-    other on cores that have other work, a hundred times as long as the product takes.
+    BLAS gives a product of many rows to several threads. In a launcher these wait for each other
+    on cores that have other work, and a ranking for the last of them.
     """
     *others, count, width = inputs.shape
     slices = -(-count // rows)
