@@ -24,6 +24,7 @@ its inputs, `add`; networks corrected by what resembles the job are `network`s, 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -179,7 +180,7 @@ def _select(
     chosen, rows = chosen[order], matrix[order]
     starts = [0, *(np.flatnonzero(chosen[1:] != chosen[:-1]) + 1).tolist(), len(rows)]
     result = np.empty((len(rows), 1))
-    for start, end in zip(starts[:-1], starts[1:], strict=True):
+    for start, end in pairwise(starts):
         if start < end:
             forest = model.forests[step["forests"][chosen[start]]]
             result[order[start:end]] = forest.score(rows[start:end])
