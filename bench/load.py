@@ -7,12 +7,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from bench.memory import Looking
 from bench.runtime_api import function, resident_mb, runtime_api
 from bench.stages import Stage, deployed
 from cli.local_aws.paths import INTERPRETER
@@ -21,7 +23,6 @@ from leap_model import Ranker
 COLUMNS = ("what ranks", "a second", "p50 ms", "p99 ms", "errors", "MB after 1/6", "MB at the end")
 LOAD_S: Final = float(os.environ.get("LEAP_LOAD_S", "60"))
 _THREADS: Final = (1, 4)
-_LOOK_S: Final = 0.5
 
 
 def run() -> list[tuple[object, ...]]:
@@ -48,7 +49,7 @@ def _of_function(stage: Stage) -> tuple[object, ...]:
             def rank() -> bool:
                 return bool(json.loads(api.invoke(stage.event)[0]["body"])["preference"])
 
-            with _Looking(process.pid) as looking:
+            with Looking(partial(resident_mb, process.pid)) as looking:
                 return _figures([_called(rank)], looking)
 
 
@@ -60,7 +61,7 @@ def _of_ranker(stage: Stage, threads: int) -> tuple[object, ...]:
     )
     process.start()
     mine.recv()  # it has loaded its model
-    with _Looking(process.pid or 0) as looking:
+    with Looking(partial(resident_mb, process.pid or 0)) as looking:
         spent = mine.recv()
         figures = _figures(spent, looking)
     process.join()
@@ -97,7 +98,7 @@ def _called(rank: Callable[[], bool]) -> tuple[list[float], int]:
     return spent, errors
 
 
-def _figures(callers: list[tuple[list[float], int]], looking: "_Looking") -> tuple[object, ...]:
+def _figures(callers: list[tuple[list[float], int]], looking: Looking) -> tuple[object, ...]:
     spent = np.concatenate([np.array(times) for times, _ in callers])
     looks = looking.megabytes
     return (
@@ -107,27 +108,3 @@ def _figures(callers: list[tuple[list[float], int]], looking: "_Looking") -> tup
         f"{looks[len(looks) // 6]:.1f}",
         f"{looks[-1]:.1f}",
     )
-
-
-class _Looking:
-    """Looks at the memory that a process has in use, again and again."""
-
-    def __init__(self, process: int) -> None:
-        self.megabytes: list[float] = []
-        self._process = process
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look)
-
-    def _look(self) -> None:
-        while True:
-            self.megabytes.append(resident_mb(self._process))
-            if self._over.wait(_LOOK_S):
-                return
-
-    def __enter__(self) -> "_Looking":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()

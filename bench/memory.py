@@ -1,25 +1,29 @@
-"""What a process and all that it started hold, shared pages counted once."""
+"""What processes hold, looked at again and again while they work."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
-_EVERY_S = 0.5
+_LOOK_S: Final = 0.5
 
 
-class Watched:
-    """The most memory that a process and its descendants held at once, in megabytes.
+class Looking:
+    """The megabytes that `held` gives, twice a second: what lasts less is not seen."""
 
-    By proportional set size (Linux, /proc/PID/smaps_rollup), looked at twice a second: what lasts
-    less is not seen.
-    """
-
-    def __init__(self, pid: int) -> None:
-        self.peak_mb = 0.0
-        self._pid = pid
+    def __init__(self, held: Callable[[], float]) -> None:
+        self.megabytes: list[float] = []
+        self._held = held
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread = threading.Thread(target=self._look, daemon=True)
 
-    def __enter__(self) -> "Watched":
+    def _look(self) -> None:
+        while True:
+            self.megabytes.append(self._held())
+            if self._over.wait(_LOOK_S):
+                return
+
+    def __enter__(self) -> "Looking":
         self._thread.start()
         return self
 
@@ -27,15 +31,16 @@ class Watched:
         self._over.set()
         self._thread.join()
 
-    def _watch(self) -> None:
-        while not self._over.wait(_EVERY_S):
-            held = sum(_held_mb(pid) for pid in _family(self._pid))
-            self.peak_mb = max(self.peak_mb, held)
+
+def together_mb(process: int) -> float:
+    """What a process and all that it started hold, shared pages counted once: proportional set
+    size (Linux, /proc/PID/smaps_rollup)."""
+    return sum(map(_proportional_mb, _family(process)))
 
 
-def _family(pid: int) -> list[int]:
+def _family(process: int) -> list[int]:
     """The process and its descendants."""
-    found, waiting = list[int](), [pid]
+    found, waiting = list[int](), [process]
     while waiting:
         found.append(one := waiting.pop())
         for task in Path(f"/proc/{one}/task").glob("*/children"):
@@ -43,8 +48,8 @@ def _family(pid: int) -> list[int]:
     return found
 
 
-def _held_mb(pid: int) -> float:
-    lines = _text(Path(f"/proc/{pid}/smaps_rollup")).splitlines()
+def _proportional_mb(process: int) -> float:
+    lines = _text(Path(f"/proc/{process}/smaps_rollup")).splitlines()
     return sum(float(line.split()[1]) / 1e3 for line in lines if line.startswith("Pss:"))
 
 

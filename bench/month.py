@@ -5,9 +5,10 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
+from functools import partial
 
 from bench.fleets import START, simulated
-from bench.memory import Watched
+from bench.memory import Looking, together_mb
 from cli.console import percent
 
 COLUMNS = ("figure", "value")
@@ -22,14 +23,14 @@ def run() -> list[tuple[object, ...]]:
         command = [sys.executable, "-m", "cli.main", "retrain", "--store", str(store.root)]
         started = time.perf_counter()
         running = subprocess.Popen([*command, "--as-of", night, "--json"], stdout=subprocess.PIPE)
-        with Watched(running.pid) as watched:
+        with Looking(partial(together_mb, running.pid)) as looking:
             said, _ = running.communicate()
         spent = time.perf_counter() - started
     if running.returncode != 0:
         raise RuntimeError(f"the night ended with exit code {running.returncode}")
     metrics = json.loads(said)
     rows, evaluation = metrics["rows"], metrics["evaluation"]
-    peak = watched.peak_mb
+    peak = max(looking.megabytes)
     return [
         ("training rows", f"{rows:,}"),
         ("published", metrics["estimator"]),

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leap_model.columns import Floats
+from leap_model.limits import MOST_CANDIDATES
 
 Singles: TypeAlias = NDArray[np.float32]
 Parameters: TypeAlias = Mapping[str, Singles]
@@ -25,8 +26,6 @@ FARTHEST = 4.0
 a straight line where it saw nothing."""
 MOST_ROWS = 16_384
 """Read at once: a row takes some thousand bytes while it is."""
-FEW_ROWS = 1_024
-"""Rows up to which they are sliced: as many as a request may have candidates, and a few more."""
 _SLICE = 8
 _ONE_THREAD = 1 << 18
 """Multiplications that OpenBLAS gives to one thread: SMP_THRESHOLD_MIN of its build times
@@ -155,7 +154,7 @@ class Network:
         vectors = self.parameters["vectors"][self.places(matrix)]
         vectors = vectors.reshape(len(matrix), self.shape.vector * len(self.shape.categories))
         inputs = np.concatenate([*self.numbers(matrix), vectors], axis=1)
-        if len(matrix) <= FEW_ROWS:
+        if len(matrix) <= MOST_CANDIDATES:
             inputs = sliced(inputs, self.shape.slice_rows)
         result: Floats = said(self.shape.blocks, self.parameters, inputs).astype(np.float64)
         return result.reshape(-1, 1)[: len(matrix)]

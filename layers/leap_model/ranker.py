@@ -142,7 +142,7 @@ class Ranker:
         except FieldError as fault:
             return answer(reason=INVALID_REQUEST, detail=str(fault))
         except (ModelUnavailableError, ArtifactError) as fault:
-            # The latter where a forest's file turns out to be altered when it is first needed.
+            # The latter where a file turns out to be altered when it is first needed.
             return answer(reason=MODEL_UNAVAILABLE, detail=str(fault))
         except Exception as fault:
             # The type only: the text of an unexpected fault may quote the request.

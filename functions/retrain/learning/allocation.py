@@ -15,7 +15,7 @@ def keep_freed() -> None:
 
     A step of a network takes and frees arrays of a quarter of a megabyte. By itself glibc learns to
     keep these. Dask starts its workers with MALLOC_TRIM_THRESHOLD_, which ends that: each array is
-    then asked of the kernel anew, and a fit takes twice the time.
+    then asked of the kernel anew, page by page.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

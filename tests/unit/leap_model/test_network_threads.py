@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from leap_model.network import FEW_ROWS, Shape
+from leap_model.limits import MOST_CANDIDATES
+from leap_model.network import Shape
 from leap_model.stacked import MOST_ROWS
 
 _ASKED = """
@@ -29,7 +30,7 @@ print((time.process_time() - everyone - own) / own)
 """
 
 
-@pytest.mark.parametrize("rows", [20, MOST_ROWS, FEW_ROWS])
+@pytest.mark.parametrize("rows", [20, MOST_ROWS, MOST_CANDIDATES])
 @pytest.mark.parametrize("count", [1, 3])
 def test_networks_are_asked_by_one_thread(rows: int, count: int) -> None:
     """Processor time of all other threads, over that of the one that asks."""
