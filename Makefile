@@ -22,7 +22,7 @@ setup: .venv/.ready .venv/.kernel ## make .venv with the locked dependencies and
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
-.venv/.kernel: layers/leap_model/kernel.c infra/kernel.py .venv/.ready
+.venv/.kernel: $(wildcard layers/leap_model/kernel/*) infra/kernel.py .venv/.ready
 	@$(BIN)/python -m infra.kernel
 	@touch $@
 

@@ -8,7 +8,7 @@
  */
 
 #define LEAP_STAMP 0
-#include "../layers/leap_model/kernel.c"
+#include "../layers/leap_model/kernel/kernel.c"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,10 +100,12 @@ static Forest random_forest(void) {
 
     uint32_t *first_leaf = take(4 * (f.n_trees + 1)), *first_set = take(4 * (f.n_trees + 1));
     uint32_t *output = take(4 * f.n_trees);
+    /* In half of the forests every tree is small enough to be scored by question. */
+    uint32_t most_of_all = draw(2) ? draw(2) ? 32 : 64 : 0;
     first_leaf[0] = first_set[0] = 0;
     for (uint64_t tree = 0; tree < f.n_trees; tree++) {
         uint32_t sets = f.n_categories ? (uint32_t)draw(6) : 0;
-        uint32_t most = draw(5) ? 40 : f.wide ? 600 : 256;
+        uint32_t most = most_of_all ? most_of_all : draw(5) ? 40 : f.wide ? 600 : 256;
         first_leaf[tree + 1] =
             first_leaf[tree] + 1 + (edges + sets ? (uint32_t)draw(most) : 0);
         first_set[tree + 1] = first_set[tree] + sets;
@@ -140,10 +142,23 @@ static Forest random_forest(void) {
     return f;
 }
 
+/* By question, as the library has them sorted. */
+static void sort(Forest *f, uint32_t largest) {
+    uint64_t splits = f->first_leaf[f->n_trees] - f->n_trees;
+    uint64_t questions = f->n_edges + f->n_categories;
+    f->first_asked = take(4 * (questions + 1)), f->asked_set = take(4 * splits);
+    f->asked_tree = take(2 * splits), f->asked_keeps = take(8 * splits);
+    uint32_t *places = take(4 * (questions + 2)), *pending = take(4 * 2 * 64);
+    leap_sort(f, places, pending);
+    f->lane_bits = largest <= 32 ? 32 : 64;
+    free(places), free(pending);
+}
+
 static void let_go(Forest f) {
     const void *parts[] = {f.baseline, f.first_leaf, f.first_set, f.output, f.edges, f.first_edge,
                            f.run_column, f.category_column, f.category_codes, f.set_at, f.sets,
-                           f.nodes, f.leaves};
+                           f.nodes, f.leaves, f.first_asked, f.asked_set, f.asked_tree,
+                           f.asked_keeps};
     for (size_t at = 0; at < sizeof parts / sizeof *parts; at++)
         free((void *)(uintptr_t)parts[at]);
 }
@@ -201,6 +216,8 @@ int main(int count, char **words) {
             uint64_t rows = draw(3) ? draw(30) : draw(200);
             double *matrix = take(8 * rows * f.n_inputs), *by_row = take(8 * f.n_outputs);
             double *scores = take(8 * rows * f.n_outputs);
+            if (largest <= 64 && draw(4))
+                sort(&f, largest);
             uint8_t *memory = take(leap_scratch_bytes(&f));
             for (uint64_t at = 0; at < rows * f.n_inputs; at++)
                 matrix[at] = at >= f.n_inputs && draw(2) ? matrix[at - f.n_inputs] : value();

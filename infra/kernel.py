@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-SOURCE: Final = ROOT / "layers" / "leap_model" / "kernel.c"
+SOURCE: Final = ROOT / "layers" / "leap_model" / "kernel"
 FOLDER: Final = SOURCE.with_name("native")
 """Where the library looks for the kernel of the machine that it runs on."""
 FLAGS: Final = (
@@ -67,21 +67,28 @@ def compile_kernel(system: str, processor: str, folder: Path) -> Path:
     target = f"{_PROCESSORS.get(processor, processor)}-{_TARGETS[system.lower()]}"
     path = folder / library_name(system, processor)
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = int.from_bytes(hashlib.sha256(SOURCE.read_bytes()).digest()[:8], "little")
     with tempfile.TemporaryDirectory(dir=folder, prefix=".") as place:
         made = Path(place) / path.name
         command = [
             *(sys.executable, "-m", "ziglang", "cc", "-target", target, *FLAGS),
-            *(f"-DLEAP_STAMP={stamp}ull", SOURCE.name, "-o", str(made)),
+            *(f"-DLEAP_STAMP={stamp(SOURCE)}ull", "kernel.c", "-o", str(made)),
         ]
         # From its own folder, so that no path of this machine can get into it.
-        done = subprocess.run(
-            command, cwd=SOURCE.parent, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, cwd=SOURCE, capture_output=True, text=True, check=False)
         if done.returncode:
             raise KernelError(f"no kernel for {target}:\n{done.stderr.strip()}")
         made.replace(path)
     return path
+
+
+def stamp(source: Path) -> int:
+    """What a kernel compiled from a folder's files says of itself."""
+    digest = hashlib.sha256()
+    for path in sorted(source.glob("*.[ch]")):
+        content = path.read_bytes()
+        digest.update(f"{path.name} {len(content)}\n".encode())
+        digest.update(content)
+    return int.from_bytes(digest.digest()[:8], "little")
 
 
 def main() -> int:

@@ -157,6 +157,8 @@ def open_forest(content: Any) -> Forest:
     # It keeps the bytes alive, and reads no split before it is asked to.
     prepared = engine.prepared(counts, parts)
     check_splits(unchecked, prepared)
+    if prepared is not None:
+        prepared.sort_splits(int(np.diff(unchecked.first_leaf).max(initial=0)))
     return Forest(counts, **parts, prepared=prepared)
 
 

@@ -3,6 +3,7 @@
 import logging
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -107,6 +108,50 @@ def test_chains_as_deep_as_they_have_splits(leaves: int, left: bool) -> None:
     assert deep.counts.wide == (leaves > 256)
     matrix = np.append(np.arange(-1.0, leaves + 2), [np.nan, np.inf, -np.inf]).reshape(-1, 1)
     assert len(np.unique(scores_of(deep, matrix))) > leaves / 2
+
+
+def random_tree(draw: np.random.Generator, leaves: int) -> Node:
+    if leaves == 1:
+        return float(draw.normal())
+    left = int(draw.integers(1, leaves))
+    by_set = draw.random() < 0.3
+    return Split(
+        int(draw.integers(INPUTS)),
+        frozenset(draw.integers(0, 40, 12).tolist()) if by_set else float(draw.choice(THRESHOLDS)),
+        random_tree(draw, left),
+        random_tree(draw, leaves - left),
+        bool(draw.integers(2)),
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 2, 15, 16, 17, 20, 63, 64, 65, 130])
+@pytest.mark.parametrize("leaves", [1, 2, 31, 32, 33, 63, 64, 65, 100])
+def test_trees_of_every_size_score_alike_whatever_order_their_splits_are_asked_in(
+    leaves: int, rows: int
+) -> None:
+    """Bits of 32 and of 64 that stand for leaves, and trees of more; columns that rows share."""
+    draw = np.random.default_rng(1_000 * leaves + rows)
+    sizes = [leaves, *draw.integers(1, leaves + 1, 30).tolist()]
+    outputs = [at % 3 for at in range(len(sizes))]
+    many = forest(
+        *[random_tree(draw, size) for size in sizes],
+        n_inputs=INPUTS,
+        outputs=outputs,
+        baseline=(0.5, 0.25, 0.0),
+    )
+    for shared in range(INPUTS + 1):
+        matrix = draw.choice(np.array([*VALUES, *range(40)]), (rows, INPUTS))
+        matrix[:, :shared] = matrix[0, :shared]
+        scores_of(many, matrix)
+
+
+@pytest.mark.parametrize("trees", [4_096, 4_097])
+def test_more_trees_than_are_scored_by_question(trees: int) -> None:
+    stumps = [Split(0, at + 0.5, 1.0, Split(1, frozenset({3}), 2.0, 4.0)) for at in range(trees)]
+    many = forest(*stumps, n_inputs=2)
+    matrix = np.array([[-1.0, 0.0], [1.0, 3.0], [1e9, 3.0], [1e9, 4.0], [np.nan, 3.0]])
+    wanted = [trees, trees + 1, 2 * trees, 4 * trees, 2 * trees]
+    assert scores_of(many, matrix)[:, 0].tolist() == wanted
 
 
 def test_more_questions_than_two_bytes_number() -> None:
@@ -214,10 +259,13 @@ def test_a_library_that_is_not_there_or_is_none_is_not_used(
 def test_a_library_of_another_source_is_not_used(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other = tmp_path / "kernel.c"
-    other.write_bytes(engine.SOURCE.read_bytes() + b"\n")
-    assert "compiled from another source" in refused(LIBRARY, other, caplog)
-    refused(LIBRARY, tmp_path / "absent.c", caplog)
+    for name in sorted(path.name for path in engine.SOURCE.iterdir()):
+        other = tmp_path / name
+        shutil.copytree(engine.SOURCE, other)
+        with (other / name).open("ab") as file:
+            file.write(b"\n")
+        assert "compiled from another source" in refused(LIBRARY, other, caplog)
+    refused(LIBRARY, tmp_path / "absent", caplog)
     assert engine.opened(LIBRARY, engine.SOURCE) is not None
 
 
