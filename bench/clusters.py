@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,10 +27,21 @@ def cluster(workers: int, threads: int = 1, nanny: bool = True) -> Iterator[str]
                 processes.append(_started("worker", *common, *kept, *options))
             yield _address(file, workers)
         finally:
-            for process in reversed(processes):
-                process.terminate()
-            for process in processes:
-                process.wait()
+            end(list(reversed(processes)))
+
+
+def end(processes: Sequence[subprocess.Popen[bytes]], patience_s: float = 30.0) -> None:
+    """End processes; by force those that do not by themselves, since a worker of Dask that is told
+    to while it starts may wait for ever."""
+    for process in processes:
+        process.terminate()
+    patient = time.monotonic() + patience_s
+    for process in processes:
+        try:
+            process.wait(max(patient - time.monotonic(), 0.0))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _started(what: str, *options: str) -> subprocess.Popen[bytes]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.laboratory.ablation import ABLATION
 from bench.laboratory.rules import RULES, said_by
 from functions.retrain.comparators import (
     family_median,
@@ -45,6 +46,7 @@ MODELS: Mapping[str, Rung] = {
     **{name: Rung(estimator) for name, estimator in ESTIMATORS.items()},
     **LADDER,
     "without-history": Rung(ESTIMATORS["single"], ("history",)),
+    **ABLATION,
 }
 """What LEAP's own learning code fits."""
 

@@ -5,7 +5,9 @@ samples a step. Its `rest` is what is left of log throughput after the network, 
 left after the job's scale alone. A job recalls the cells of its family and of its model type, each
 with a weight that falls with the distance in logarithms, with age, on other hardware, and for other
 families (kernel regression: Nadaraya, Watson, 1964); it takes the weighted median of its model
-type's, then of its family's beside that, and less of each the less there is.
+type's, then of its family's beside that, and less of each the less there is. Where the family
+never ran on the hardware type, what the nearest of its model type reached there, for their scale,
+may count as well: it does among submissions to a benchmark, and not in a fleet of many teams.
 
 A cell is a median of attempts, a model type's a median of families, and no correction exceeds
 `most`: neither one absurd attempt nor a thousand from one source carry a prediction away.
@@ -53,6 +55,10 @@ class Recall:
     own : float
         Share of the family's own level, after the job's scale, against the network with its rest;
         counts only where the family ran on the same hardware type.
+    peers : float
+        Share of its model type's level instead, where only other families ran on that type.
+    near : float
+        What `distance` is for that level.
     most : float
         Largest correction, in logarithms.
     """
@@ -63,6 +69,8 @@ class Recall:
     distance: float = 2.0
     days: float = 30.0
     own: float = 0.0
+    peers: float = 0.0
+    near: float = 0.3
     most: float = 1.0
 
     def to_json(self) -> dict[str, float]:
@@ -114,8 +122,8 @@ class Asked:
 class Known:
     """What references say of n jobs. All (n,).
 
-    `rest` is the correction of the network, already shrunk; `level` the family's own level and
-    `own` how much of it to take; `what` is known, a place in `intervals.GROUPS`.
+    `rest` is the correction of the network, already shrunk; `level` the family's own level, or its
+    model type's, and `own` how much of it to take; `what` is known, a place in `intervals.GROUPS`.
     """
 
     rest: Floats
@@ -171,38 +179,60 @@ class _Near:
         self, references: References, asked: Asked, rows: Ints, mine: slice, theirs: slice
     ) -> None:
         self._recall = recall = references.recall
+        self._asked = asked.take(rows)
         self._mine = references.families.take(mine)
-        others = references.model_types.take(theirs)
-        here, weights = [], []
-        for cells, trust in ((self._mine, 1.0), (others, recall.strangers)):
-            same = asked.hardware[rows][:, None] == cells.hardware
-            far = np.abs(asked.size[rows][:, None, :] - cells.size).sum(axis=2) / recall.distance
-            age = np.maximum(asked.at[rows][:, None] - cells.last, 0) / (DAY_US * recall.days)
-            votes = np.minimum(cells.votes, MOST_VOTES)
-            falls = np.exp(-np.nan_to_num(far, nan=1.0) - age)
-            here.append(same)
-            weights.append(trust * votes * falls * np.where(same, 1.0, recall.elsewhere))
-        self._here = here[0]
-        self._own = np.where(here[0], weights[0], 0.0)
-        self._weights = weights
-        self._rests = [cells.rest.astype(np.float64) for cells in (self._mine, others)]
+        self._theirs = references.model_types.take(theirs)
+        self._here = self._same(self._mine)
+        self._weights = [
+            self._falls(cells, trust, recall.distance) * np.where(same, 1.0, recall.elsewhere)
+            for cells, trust, same in (
+                (self._mine, 1.0, self._here),
+                (self._theirs, recall.strangers, self._same(self._theirs)),
+            )
+        ]
 
     def rest(self) -> Floats:
         """The family's median beside what the model type's leaves, as far as each is believed: were
         all one crowd, a popular model type would outvote every family of it."""
         shrink = self._recall.shrink
-        mine, others = map(weighted_median, self._rests, self._weights)
+        rests = [cells.rest.astype(np.float64) for cells in (self._mine, self._theirs)]
+        mine, others = map(weighted_median, rests, self._weights)
         expected = others[0] * others[1] / (others[1] + shrink)
         own = mine[1] / (mine[1] + shrink)
         most = self._recall.most
         return np.clip(expected + own * (mine[0] - expected), -most, most)
 
     def level(self) -> tuple[Floats, Floats]:
-        middle, weight = weighted_median(self._mine.level.astype(np.float64), self._own)
-        return middle, self._recall.own * weight / (weight + self._recall.shrink)
+        """The family's own level on the hardware type, or else its model type's, and how much of it
+        to take."""
+        recall = self._recall
+        here = np.where(self._here, self._weights[0], 0.0)
+        level, weight = weighted_median(self._mine.level.astype(np.float64), here)
+        share = recall.own * weight / (weight + recall.shrink)
+        alone = ~self._here.any(axis=1)
+        if recall.peers and alone.any():
+            falls = self._falls(self._theirs, 1.0, recall.near)
+            there = np.where(self._same(self._theirs), falls, 0.0)
+            theirs, weight = weighted_median(self._theirs.level.astype(np.float64), there)
+            level = np.where(alone, theirs, level)
+            share = np.where(alone, recall.peers * weight / (weight + recall.shrink), share)
+        return level, share
+
+    def _same(self, cells: Cells) -> Booleans:
+        """(n, m) whether a cell is of the job's hardware type."""
+        same: Booleans = self._asked.hardware[:, None] == cells.hardware
+        return same
+
+    def _falls(self, cells: Cells, trust: float, distance: float) -> Floats:
+        """(n, m) what a cell's votes weigh at its distance and age."""
+        far = np.abs(self._asked.size[:, None, :] - cells.size).sum(axis=2) / distance
+        age = np.maximum(self._asked.at[:, None] - cells.last, 0) / (DAY_US * self._recall.days)
+        falls = np.exp(-np.nan_to_num(far, nan=1.0) - age)
+        weights: Floats = trust * np.minimum(cells.votes, MOST_VOTES) * falls
+        return weights
 
     def what(self) -> NDArray[np.int8]:
-        some = COLD if len(self._rests[1]) else UNFAMILIAR
+        some = COLD if len(self._theirs.key) else UNFAMILIAR
         some = OWN_ELSEWHERE if self._here.shape[1] else some
         return np.where(self._here.any(axis=1), OWN_HERE, some).astype(np.int8)
 
@@ -271,6 +301,6 @@ def recall_of(document: Mapping[str, Any]) -> Recall:
     values = np.array(list(recall.to_json().values()))
     if not np.all(np.isfinite(values)) or np.any(values < 0):
         raise ValueError("constants of recall must be finite and at least 0")
-    if min(recall.shrink, recall.distance, recall.days) <= 0:
-        raise ValueError("shrink, distance and days of recall must be positive")
+    if min(recall.shrink, recall.distance, recall.days, recall.near) <= 0:
+        raise ValueError("shrink, distance, days and near of recall must be positive")
     return recall

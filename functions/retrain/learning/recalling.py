@@ -26,6 +26,8 @@ _TRIED = {
     "elsewhere": (0.03, 0.1, 0.3, 1.0),
     "days": (7.0, 30.0, 365.0),
     "own": (0.0, 0.25, 0.5, 0.75),
+    "peers": (0.0, 0.25, 0.5, 0.75, 1.0),
+    "near": (0.1, 0.3, 1.0, 3.0),
 }
 
 
@@ -41,8 +43,8 @@ def held_back(completed_at: Ints) -> NDArray[np.bool_]:
 
 
 def corrected(said: Floats, scale: Floats, known: Known, most: float) -> Floats:
-    """(n,) the prediction: the network's and its rest, and as much of the family's level as it is
-    worth, at most `most` away from the network."""
+    """(n,) the prediction: the network's and its rest, and as much of a known level as it is worth,
+    at most `most` away from the network."""
     network = said + known.rest
     step = np.clip(scale + known.level - network, -most, most)
     return network + known.own * step
@@ -80,6 +82,8 @@ def choose(
     for _ in range(_ROUNDS):
         before_round = least
         for name, tried in _TRIED.items():
+            if name == "near" and not best.peers:
+                continue  # it would change nothing
             for value in tried:
                 other = replace(best, **{name: value})
                 if other != best and (found := error(other)) < least:

@@ -29,6 +29,7 @@ _STATE_BYTES_PER_PARAMETER = 16
 """16-bit weight and gradient, 32-bit master copy and two moments (ZeRO, 2020)."""
 
 
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def ratio_columns(jobs: Jobs, hardware: Hardware) -> dict[str, Floats]:
     """Each column (n,), NaN where something that it needs is unknown."""
     per_host = per_host_of(jobs, hardware)
@@ -142,9 +143,7 @@ def _link(hardware: Hardware, num_trainers: Floats) -> Floats:
 
 def divide(numerator: Floats | float, denominator: Floats) -> Floats:
     """The quotient, NaN where it is not finite."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        quotient = np.asarray(numerator / denominator, np.float64)
-    return _finite(quotient)
+    return _finite(np.asarray(numerator / denominator, np.float64))
 
 
 def logarithm(values: Floats) -> Floats:

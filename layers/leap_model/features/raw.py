@@ -7,8 +7,6 @@ The part of a name before its first dot says where the value comes from: `job`, 
 from collections.abc import Iterator
 from typing import TypeAlias
 
-import numpy as np
-
 from leap_model.catalogue import Catalogue
 from leap_model.columns import Floats, Jobs, Labels, Objects
 from leap_model.features.hardware import Hardware
@@ -37,8 +35,7 @@ def raw_columns(jobs: Jobs, history: History, catalogue: Catalogue) -> Raw:
     columns.update(_open("allocation", jobs.allocation))
     columns.update(_open("architecture", jobs.architecture))
     columns.update(_history(history, jobs))
-    with np.errstate(over="ignore", invalid="ignore"):
-        columns.update(ratio_columns(jobs, hardware))
+    columns.update(ratio_columns(jobs, hardware))
     return columns
 
 

@@ -26,8 +26,8 @@ class NumberColumn:
     name: str
     imputed: float | None = None
 
-    def encode(self, values: Floats) -> Floats:
-        """(n,) the feature."""
+    def encode(self, values: Floats | float) -> Floats | float:
+        """(n,) the feature, or the one number of all rows."""
         if self.imputed is None:
             return values
         return np.where(np.isnan(values), self.imputed, values)
@@ -97,7 +97,7 @@ class Schema:
             if isinstance(column, CategoryColumn):
                 matrix[:, at] = column.encode(values) if isinstance(values, Labels) else np.nan
             else:
-                known = values if isinstance(values, np.ndarray) else np.full(rows, np.nan)
+                known = values if isinstance(values, np.ndarray) else np.nan
                 matrix[:, at] = column.encode(known)
         return matrix
 

@@ -191,6 +191,45 @@ def test_elsewhere_the_level_counts_nothing() -> None:
     assert known.level.tolist() == [0.0, 0.0]
 
 
+# The level of its model type, where the family never ran on the hardware type.
+
+PEERS = replace(PLAIN, peers=0.8, near=0.5)
+
+
+def test_without_the_own_family_here_the_level_is_of_the_nearest_of_the_model_type() -> None:
+    theirs = [
+        cell("type", 0.0, level=7.0, votes=2, far=0.25),
+        cell("type", 0.0, level=3.0, votes=2, far=2.0),
+        cell("type", 0.0, level=1.0, votes=8, on="mid-8"),
+    ]
+    elsewhere = cell("mine", 0.0, level=9.0, on="mid-8", votes=8)
+    weight = 2 * (np.exp(-0.25 / 0.5) + np.exp(-2.0 / 0.5))
+    for mine in ((), (elsewhere,)):
+        known = known_of(mine, theirs, PEERS)
+        assert known.level.tolist() == [7.0]
+        assert known.own.tolist() == [pytest.approx(0.8 * weight / (weight + PEERS.shrink))]
+
+
+def test_the_own_family_here_is_believed_and_its_peers_are_not() -> None:
+    mine, theirs = [cell("mine", 0.0, level=2.5)], [cell("type", 0.0, level=7.0, votes=8)]
+    jobs = ({"family": "mine"}, {"family": "other"})
+    with_peers, without = (known_of(mine, theirs, recall, *jobs) for recall in (PEERS, PLAIN))
+    assert with_peers.level.tolist() == [2.5, 7.0]
+    assert with_peers.own[0] == without.own[0]
+    assert without.own[1] == 0.0
+
+
+def test_peers_on_other_hardware_tell_no_level() -> None:
+    theirs = [cell("type", 0.0, level=7.0, votes=8)]
+    known = known_of((), theirs, PEERS, {"on": "mid-8"}, {"on": None}, {"model_type": "other"})
+    assert known.own.tolist() == [0.0] * 3
+
+
+def test_the_rest_is_the_same_whatever_peers_count() -> None:
+    mine, theirs = [cell("mine", 0.4, far=1.0)], [cell("type", -0.2, votes=3)]
+    assert rest_of(mine, theirs, PEERS) == rest_of(mine, theirs)
+
+
 def test_columns_are_named_in_the_order_of_the_model() -> None:
     known = known_of([cell("mine", 0.4, level=2.0)])
     assert tuple(known.columns()) == COLUMNS
@@ -264,7 +303,7 @@ def test_an_absurd_size_is_an_unknown_one() -> None:
 
 
 def test_constants_survive_being_json() -> None:
-    recall = Recall(0.1, 0.2, 0.0, 0.4, 0.5, 0.0, 0.0)
+    recall = Recall(0.1, 0.2, 0.0, 0.4, 0.5, 0.0, 0.6, 0.7, 0.0)
     assert recall_of(recall.to_json()) == recall
     assert recall_of({}) == Recall()
     assert recall_of({"shrink": 2}).shrink == 2.0
@@ -277,7 +316,7 @@ def test_a_constant_that_means_nothing_is_refused(name: str, value: Any) -> None
         recall_of(Recall().to_json() | {name: value})
 
 
-@pytest.mark.parametrize("name", ["shrink", "distance", "days"])
+@pytest.mark.parametrize("name", ["shrink", "distance", "days", "near"])
 def test_a_constant_that_divides_is_not_zero(name: str) -> None:
     with pytest.raises(ValueError, match="positive"):
         recall_of({name: 0.0})

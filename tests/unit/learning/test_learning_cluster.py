@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.clusters import cluster
+from bench.clusters import cluster, end
 from functions.retrain.learning import cluster as module
 from functions.retrain.learning.cluster import Cluster, scheduler_address
 from functions.retrain.learning.estimator import TrainingSet
@@ -170,6 +172,23 @@ def test_a_cluster_that_cannot_fit_is_told_of(
 
 
 @pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_a_cluster_ends_though_one_of_its_processes_will_not(stubborn: bool) -> None:
+    """A worker that is told to end while it starts has been seen to wait for ever."""
+    ignore = "signal.signal(signal.SIGTERM, signal.SIG_IGN); " if stubborn else ""
+    code = f"import signal, time; {ignore}print('ready', flush=True); time.sleep(600)"
+    started = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(2)
+    ]
+    for process in started:
+        assert process.stdout is not None
+        with process.stdout as said:
+            assert said.readline()
+    end(started, patience_s=1.0 if stubborn else 60.0)
+    how = -signal.SIGKILL if stubborn else -signal.SIGTERM
+    assert [process.returncode for process in started] == [how, how]
+
+
 def test_where_no_scheduler_answers_is_told_in_one_line() -> None:
     with (
         pytest.raises(TrainingError, match=r"^no Dask scheduler answers at tcp://127.0.0.1:9: "),

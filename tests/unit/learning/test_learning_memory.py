@@ -9,6 +9,7 @@ import pytest
 
 from functions.retrain.learning import memory as module
 from functions.retrain.learning.memory import Memory
+from functions.retrain.learning.recalling import corrected
 from leap_model.columns import Labels
 from leap_model.history import family_hashes
 from leap_model.limits import DAY_US, MOST_CELLS_PER_FAMILY, MOST_CELLS_PER_MODEL_TYPE
@@ -167,26 +168,35 @@ def test_an_empty_memory_adds_nothing(first: bool) -> None:
 
 NEIGHBOUR = Ran(family="neighbour", day=5.0)
 ASKED = Recall(shrink=0.1, strangers=0.2, most=1.0)
+PEERS = replace(ASKED, peers=1.0)
 
 
 def neighbours(runs: Sequence[Ran], recall: Recall = ASKED) -> float:
-    """The correction of a job of a family that never ran."""
+    """How far a job of a family that never ran is moved, of which 0 was predicted."""
     memory: Memory = memory_of(runs, recall)
-    return float(memory.as_of(4 * DAY_US).recalled(asked_for(NEIGHBOUR)).rest[0])
+    known = memory.as_of(4 * DAY_US).recalled(asked_for(NEIGHBOUR))
+    return float(corrected(np.zeros(1), np.zeros(1), known, recall.most)[0])
 
 
-HONEST = [Ran(family=f"family {at}", rest=0.05 * at) for at in range(4)]
+HONEST = [Ran(family=f"family {at}", rest=0.05 * at, level=0.05 * at) for at in range(4)]
 
 
+@pytest.mark.parametrize("recall", [ASKED, PEERS], ids=["rest", "level"])
 @pytest.mark.parametrize("others", [[], HONEST], ids=["alone", "among others"])
 @pytest.mark.parametrize("rest", [0.5, -0.8, 50.0])
 def test_a_burst_of_one_family_moves_a_neighbour_no_more_than_one_attempt(
-    others: list[Ran], rest: float
+    others: list[Ran], rest: float, recall: Recall
 ) -> None:
-    absurd = Ran(family="loud", rest=rest)
-    once, often = (neighbours([*others, *[absurd] * count]) for count in (1, 1_000))
+    absurd = Ran(family="loud", rest=rest, level=rest)
+    once, often = (neighbours([*others, *[absurd] * count], recall) for count in (1, 1_000))
     assert once == often
-    assert abs(once) <= ASKED.most
+    assert abs(once) <= (1 + recall.peers) * recall.most  # each of two corrections
+
+
+def test_one_absurd_family_among_its_model_type_moves_no_level() -> None:
+    absurd = Ran(family="loud", rest=0.0, level=1e5)
+    nearest = replace(absurd, level=HONEST[2].level)
+    assert neighbours([*HONEST, absurd], PEERS) == neighbours([*HONEST, nearest], PEERS)
 
 
 def test_one_absurd_attempt_of_several_moves_nothing() -> None:
@@ -211,20 +221,21 @@ def test_attempts_keep_their_place_in_the_hardware_types() -> None:
     assert references.families.of(key + np.uint64(1)) == slice(3, 3)
 
 
+@pytest.mark.parametrize("recall", [ASKED, PEERS], ids=["rest", "level"])
 @pytest.mark.parametrize("others", [[], HONEST], ids=["alone", "among others"])
 @pytest.mark.parametrize("rest", [0.5, -0.8, 50.0])
 @pytest.mark.parametrize("spread", ["samples", "accelerators", "on"])
 def test_a_burst_of_many_sizes_weighs_no_more_than_one_attempt(
-    others: list[Ran], rest: float, spread: str
+    others: list[Ran], rest: float, spread: str, recall: Recall
 ) -> None:
-    loud = [Ran(family="loud", rest=rest)]
+    loud = [Ran(family="loud", rest=rest, level=rest)]
     burst = [
         replace(loud[0], on=HARDWARE[at % 3])
         if spread == "on"
         else replace(loud[0], **{spread: getattr(loud[0], spread) + at / 1_000})
         for at in range(1_000)
     ]
-    once, often = (neighbours([*others, *runs]) for runs in (loud, burst))
+    once, often = (neighbours([*others, *runs], recall) for runs in (loud, burst))
     assert abs(often) <= abs(once) * 1.001
 
 

@@ -196,6 +196,52 @@ def test_other_hardware_is_believed_where_families_are_alike_on_all() -> None:
     assert alike.elsewhere > apart.elsewhere
 
 
+def benchmark(alike: float, seed: int = 0) -> Fleet:
+    """Every attempt is of a family of its own, and its level follows its size, up to so much; the
+    network knows nothing of that."""
+    draw = np.random.default_rng(seed)
+    runs = []
+    for at in range(600):
+        size = float(draw.choice([1.0, 2.0, 3.0, 4.0]))
+        level = np.sin(3 * size) + draw.normal(0.0, alike)
+        name = f"submission {at}"
+        runs.append(Ran(name, samples=size, day=8 * at / 600, rest=0.0, level=level))
+    memory = memory_of(runs)
+    memory = replace(memory, rest=draw.normal(0.0, 2.0, 600))
+    rows = np.flatnonzero(memory.completed_at >= 6 * DAY_US)
+    launched_at = memory.completed_at[rows]
+    asked = Asked(
+        *(memory.family[rows], memory.model_type[rows], memory.hardware_at[rows]),
+        *(memory.size[rows], launched_at),
+    )
+    scale = draw.normal(5.0, 1.0, len(rows))
+    values = scale + memory.level[rows]
+    return Fleet(memory, asked, launched_at // DAY_US * DAY_US, scale + 0.3, scale, values)
+
+
+def scattered(apart: float) -> Fleet:
+    """The same, but that families are so far apart around what the network says of them."""
+    known = benchmark(0.0)
+    level = np.random.default_rng(1).normal(0.0, apart, len(known.memory.level))
+    rows = np.flatnonzero(known.memory.completed_at >= 6 * DAY_US)
+    memory = replace(known.memory, level=level)
+    return replace(known, memory=memory, said=known.scale, values=known.scale + level[rows])
+
+
+def test_what_peers_reached_is_believed_where_new_families_do_alike() -> None:
+    known = benchmark(0.01)
+    recall, alone, with_it = known.chosen()
+    assert recall.peers >= 0.75
+    assert with_it < alone / 5
+    assert known.error(replace(recall, peers=0.0)) > 2 * with_it
+
+
+def test_what_peers_reached_is_not_believed_where_it_says_nothing() -> None:
+    recall, alone, with_it = scattered(0.3).chosen()
+    assert recall.peers <= 0.25
+    assert with_it <= alone
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_what_was_held_back_is_not_in_what_it_is_judged_by(seed: int) -> None:
     known = fleet(0.3, 0.05, seed=seed)
