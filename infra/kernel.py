@@ -6,7 +6,6 @@ The compiler is zig's, from PyPI, so that nobody has to have one. The same sourc
 bytes wherever it is compiled.
 """
 
-import hashlib
 import importlib.util
 import os
 import subprocess
@@ -60,6 +59,8 @@ def compile_kernel(system: str, processor: str, folder: Path) -> Path:
     KernelError
         There is no compiler, it knows no such machine, or it fails.
     """
+    from leap_model.engine import stamp
+
     if not has_compiler():
         raise KernelError("the compiler is not here: pip install ziglang")
     if system.lower() not in _TARGETS:
@@ -79,16 +80,6 @@ def compile_kernel(system: str, processor: str, folder: Path) -> Path:
             raise KernelError(f"no kernel for {target}:\n{done.stderr.strip()}")
         made.replace(path)
     return path
-
-
-def stamp(source: Path) -> int:
-    """What a kernel compiled from a folder's files says of itself."""
-    digest = hashlib.sha256()
-    for path in sorted(source.glob("*.[ch]")):
-        content = path.read_bytes()
-        digest.update(f"{path.name} {len(content)}\n".encode())
-        digest.update(content)
-    return int.from_bytes(digest.digest()[:8], "little")
 
 
 def main() -> int:

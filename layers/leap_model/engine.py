@@ -145,7 +145,7 @@ def prepared(counts: Counts, parts: dict[str, Array]) -> Prepared | None:
 
 
 def stamp(source: Path) -> int:
-    """What a kernel compiled from a folder's files says of itself."""
+    """What a kernel that was compiled from a folder's files says of itself: by their digest."""
     digest = hashlib.sha256()
     for path in sorted(source.glob("*.[ch]")):
         content = path.read_bytes()

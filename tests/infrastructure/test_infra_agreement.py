@@ -65,7 +65,6 @@ def test_the_kernel_is_put_where_the_library_looks_for_it() -> None:
         name = engine.library_name("Linux", processor)
         assert kernel.FOLDER / kernel.library_name("Linux", processor) == engine.FOLDER / name
     assert kernel.SOURCE == engine.SOURCE
-    assert kernel.stamp(kernel.SOURCE) == engine.stamp(engine.SOURCE)
 
 
 def test_what_retrain_tags_is_what_the_lifecycle_expires() -> None:
