@@ -146,19 +146,29 @@ static Forest random_forest(void) {
 static void sort(Forest *f, uint32_t largest) {
     uint64_t splits = f->first_leaf[f->n_trees] - f->n_trees;
     uint64_t questions = f->n_edges + f->n_categories;
-    f->first_asked = take(4 * (questions + 1)), f->asked_set = take(4 * splits);
+    f->first_asked = take(4 * (questions + 1));
     f->asked_tree = take(2 * splits), f->asked_keeps = take(8 * splits);
     uint32_t *places = take(4 * (questions + 2)), *pending = take(4 * 2 * 64);
-    leap_sort(f, places, pending);
+    uint32_t *set_at = take(4 * splits), words = 0;
+    leap_sort(f, set_at, places, pending);
+    f->first_side = take(4 * (f->n_categories + 1));
+    for (uint64_t at = 0; at < f->n_categories; at++) {
+        const uint32_t *first = f->first_asked + f->n_edges + at;
+        f->first_side[at] = words;
+        words += (first[1] - first[0] + 31) / 32 * (f->category_codes[at] + 1);
+    }
+    f->first_side[f->n_categories] = words;
+    f->sides = take(4 * words);
+    leap_write_sides(f, set_at);
     f->lane_bits = largest <= 32 ? 32 : 64;
-    free(places), free(pending);
+    free(places), free(pending), free(set_at);
 }
 
 static void let_go(Forest f) {
     const void *parts[] = {f.baseline, f.first_leaf, f.first_set, f.output, f.edges, f.first_edge,
                            f.run_column, f.category_column, f.category_codes, f.set_at, f.sets,
-                           f.nodes, f.leaves, f.first_asked, f.asked_set, f.asked_tree,
-                           f.asked_keeps};
+                           f.nodes, f.leaves, f.first_asked, f.asked_tree, f.asked_keeps,
+                           f.first_side, f.sides};
     for (size_t at = 0; at < sizeof parts / sizeof *parts; at++)
         free((void *)(uintptr_t)parts[at]);
 }

@@ -34,7 +34,7 @@ _PARTS: Final = (
     *("baseline", "first_leaf", "first_set", "output", "edges", "first_edge", "run_column"),
     *("category_column", "category_codes", "set_at", "sets", "nodes", "leaves"),
 )
-_BY_QUESTION: Final = ("first_asked", "asked_set", "asked_tree", "asked_keeps")
+_BY_QUESTION: Final = ("first_asked", "asked_tree", "asked_keeps", "first_side", "sides")
 _LANES: Final = (32, 64)
 """Bits of a lane, of which each row has one for each tree, and each leaf of a tree is one."""
 _MOST_TREES: Final = 4096
@@ -93,18 +93,27 @@ class Prepared:
             return
         splits = counts.n_leaves - counts.n_trees
         questions = counts.n_edges + counts.n_categories
-        self._by_question = {
-            "first_asked": np.empty(questions + 1, np.uint32),
-            "asked_set": np.empty(splits, np.uint32),
-            "asked_tree": np.empty(splits, np.uint16),
-            "asked_keeps": np.empty(splits, np.uint64),
-        }
-        for name, array in self._by_question.items():
-            setattr(self._forest, name, array.ctypes.data)
+        set_at = np.empty(splits, np.uint32)
+        first_asked = np.empty(questions + 1, np.uint32)
+        self._keep("first_asked", first_asked)
+        self._keep("asked_tree", np.empty(splits, np.uint16))
+        self._keep("asked_keeps", np.empty(splits, np.uint64))
         places, pending = np.empty(questions + 2, np.uint32), np.empty(2 * lane_bits, np.uint32)
-        self._kernel.leap_sort(self._address, places.ctypes.data, pending.ctypes.data)
+        scratch = (places.ctypes.data, pending.ctypes.data)
+        self._kernel.leap_sort(self._address, set_at.ctypes.data, *scratch)
+        # For each code, and for none, a bit a split of the category, in whole words.
+        words = (np.diff(first_asked[counts.n_edges :]) + 31) // 32
+        sizes = words * (self._parts["category_codes"] + 1)
+        self._keep("first_side", np.cumsum([0, *sizes]).astype(np.uint32))
+        self._keep("sides", np.empty(sizes.sum(), np.uint32))
+        self._kernel.leap_write_sides(self._address, set_at.ctypes.data)
         self._forest.lane_bits = lane_bits
         self._scratch_bytes = int(self._kernel.leap_scratch_bytes(self._address))
+
+    def _keep(self, name: str, array: Array) -> None:
+        """Tell the kernel where one of its own arrays lies."""
+        self._by_question[name] = array
+        setattr(self._forest, name, array.ctypes.data)
 
 
 class _Memory(threading.local):
@@ -186,7 +195,9 @@ def opened(library: Path, source: Path) -> Any:
         kernel.leap_score.restype = None
         kernel.leap_splits_are_sound.argtypes = [pointer, pointer]
         kernel.leap_splits_are_sound.restype = number
-        kernel.leap_sort.argtypes, kernel.leap_sort.restype = [pointer, pointer, pointer], None
+        kernel.leap_sort.argtypes, kernel.leap_sort.restype = [pointer] * 4, None
+        kernel.leap_write_sides.argtypes = [pointer, pointer]
+        kernel.leap_write_sides.restype = None
     except (OSError, AttributeError, ValueError) as fault:
         _log.debug("numpy scores forests, as %s cannot be used: %s", library.name, fault)
         return None

@@ -178,6 +178,9 @@ static void add_by_descent(
     const Forest *forest, const Scratch *scratch, const double *rows, uint32_t n, uint64_t all
 ) {
     answer_edges(forest, scratch, rows, n, all);
+    for (uint64_t category = 0; category < forest->n_categories; category++)
+        scratch->held[category] =
+            find_fours(forest, category, rows, n, scratch->fours + category * ROWS);
     for (uint64_t first = 0; first < forest->n_trees; first += TREES) {
         uint64_t left = forest->n_trees - first;
         uint64_t trees = left < TREES ? left : TREES;

@@ -21,9 +21,10 @@ typedef struct {
     const double *leaves;
     /* The splits by question, which leap_sort makes of small trees: see quickscorer.h. */
     uint64_t lane_bits; /* 32 or 64, as many as a tree has leaves; 0 where there are none */
-    uint32_t *first_asked, *asked_set;
+    uint32_t *first_asked;
     uint16_t *asked_tree;
     uint64_t *asked_keeps;
+    uint32_t *first_side, *sides;
 } Forest;
 
 /* A truth that is worked out and not guessed: a compiler may make no branch of what is not known to

@@ -35,9 +35,6 @@ EXPORTED void leap_score(
         uint64_t all = n == ROWS ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
         const double *block = matrix + from * inputs;
         find_varying(forest, scratch.varies, block, n);
-        for (uint64_t category = 0; category < forest->n_categories; category++)
-            scratch.held[category] =
-                find_fours(forest, category, block, n, scratch.fours + category * ROWS);
         for (uint64_t output = 0; output < outputs; output++)
             for (uint32_t row = 0; row < n; row++)
                 scratch.sums[output * ROWS + row] = forest->baseline[output];
