@@ -1,12 +1,14 @@
-"""One ranking in process, 20 and 100 candidates: by what a night tries, and by a small cascade."""
+"""Rankings in process, 20 and 100 candidates: by what a night tries, and by a small cascade."""
 
+import gzip
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -16,17 +18,21 @@ from bench.cascades import SIZES
 from bench.fleets import START, simulated
 from bench.holding import published
 from bench.timing import processor_milliseconds
-from cli.example import newest_attempt, request_of
+from cli.example import request_of
 from functions.retrain.learning.presets import DEFAULT, ESTIMATORS
 from functions.retrain.nightly import retrain
 from functions.retrain.settings import Settings
-from leap_model import Ranker, history, model, prediction, ranker, references
+from leap_model import Ranker, history, model, prediction, references
+from leap_model import ranker as ranking
 from leap_model.features import schema
 
-COLUMNS = ("by", "candidates", "CPU ms: median", "p99", "request", "past", "features", "model")
-_CALLS: Final = 300
+COLUMNS = (
+    *("by", "candidates", "CPU ms: median", "p99", "request", "past", "features", "model"),
+    "whole ÷ model",
+)
+_JOBS: Final = 300
 _PARTS: Final = (
-    *(("request", ranker, "parse_request"), ("past", history.Snapshot, "lookup")),
+    *(("request", ranking, "parse_request"), ("past", history.Snapshot, "lookup")),
     *(("past", references.References, "known"), ("features", prediction, "raw_columns")),
     *(("features", schema.Schema, "encode"), ("model", model.Model, "predict")),
 )
@@ -34,30 +40,42 @@ _PARTS: Final = (
 
 
 def run() -> list[tuple[object, ...]]:
-    """The whole call, from a parsed request to an answer, and medians of its parts."""
+    """The whole call for different jobs of a day, from a parsed request to an answer, and medians
+    of its parts."""
     rows: list[tuple[object, ...]] = []
     with simulated(14, 1_000) as (fleet, store):
-        request: dict[str, Any] = request_of(newest_attempt(fleet.files[-1]), fleet.catalogue)
+        requests = _requests(fleet.files[-1], fleet.catalogue)
         for name in DEFAULT:
             settings = Settings(estimator=ESTIMATORS[name], window_days=13)
             retrain(store, name, START + timedelta(days=14), settings)
-            rows += _rows(name, Ranker.from_store(store.root, stage=name, switched=False), request)
+            ranker = Ranker.from_store(store.root, stage=name, switched=False)
+            rows += _rows(name, ranker, requests)
         retrain(store, "local", START + timedelta(days=14), settings)
         published(SIZES[0], store)
-        rows += _rows("small cascade", Ranker.from_store(store.root), request)
-    spent, tail = processor_milliseconds([lambda: json.dumps(_of(request, 20))] * _CALLS)
-    return [*rows, ("json.dumps of the request", 20, f"{spent:.3f}", f"{tail:.3f}", *[""] * 4)]
+        rows += _rows("small cascade", Ranker.from_store(store.root), requests)
+    spent, tail = processor_milliseconds([partial(json.dumps, _of(one, 20)) for one in requests])
+    return [*rows, ("json.dumps of the request", 20, f"{spent:.3f}", f"{tail:.3f}", *[""] * 5)]
 
 
-def _rows(name: str, ranker: Ranker, request: dict[str, Any]) -> Iterator[tuple[object, ...]]:
+def _requests(file: Path, catalogue: Path) -> list[dict[str, Any]]:
+    """What launchers would have asked before the first attempts of a day."""
+    with gzip.open(file, "rt") as lines:
+        attempts = [json.loads(line) for line in lines][:_JOBS]
+    return [request_of(attempt, catalogue) for attempt in attempts]
+
+
+def _rows(
+    name: str, ranker: Ranker, requests: Sequence[dict[str, Any]]
+) -> Iterator[tuple[object, ...]]:
     for count in (20, 100):
-        call = partial(ranker.rank, _of(request, count))
-        if len(call()["preference"]) < count // 2:
+        calls = [partial(ranker.rank, _of(request, count)) for request in requests]
+        if any(len(call()["preference"]) < count // 2 for call in calls):
             raise RuntimeError("half of the candidates were not ranked")
-        median, tail = processor_milliseconds([call] * _CALLS)
-        parts = _parts(call)
+        median, tail = processor_milliseconds(calls)
+        parts = _parts(calls)
         shown = [f"{parts[part]:.2f}" for part in ("request", "past", "features", "model")]
-        yield name, count, f"{median:.2f}", f"{tail:.2f}", *shown
+        times = f"{median / parts['model']:.1f}"
+        yield name, count, f"{median:.2f}", f"{tail:.2f}", *shown, times
 
 
 def _of(request: dict[str, Any], count: int) -> dict[str, Any]:
@@ -74,10 +92,10 @@ def _of(request: dict[str, Any], count: int) -> dict[str, Any]:
     return request | {"candidates": candidates}
 
 
-def _parts(call: Callable[[], object]) -> dict[str, float]:
+def _parts(calls: Sequence[Callable[[], object]]) -> dict[str, float]:
     """Median processor milliseconds of each part, each with what it calls."""
     spent = defaultdict[str, list[float]](list)
-    for _ in range(_CALLS):
+    for call in calls:
         once = defaultdict[str, float](float)
         with ExitStack() as stack:
             for part, holder, name in _PARTS:

@@ -15,24 +15,23 @@ from leap_model.columns import Floats
 Score: TypeAlias = Callable[[Floats], Floats]
 
 MOST_TREES: Final = 10_000
-"""Of the experts together: where a size has more, three experts stand for all of its experts. That
-is converted in minutes rather than in the better part of an hour, and is in the other predictors'
-favour, as fewer bytes are in the way."""
+"""Of the experts together, for LightGBM and Treelite: where a size has more, three experts stand
+for all of its experts. That is converted in minutes rather than in the better part of an hour, and
+is in their favour, as fewer bytes are in the way."""
 _FEW: Final = 3
 
 
 def peers(size: Size, fitted: Estimators) -> Iterator[tuple[str, Score]]:
     """Name and `predict` of each that is installed; the names say what is not the same as ours."""
-    count = len(fitted.experts)
-    if count * size.expert_trees > MOST_TREES:
-        count = _FEW
-    trees = [linked_trees(estimator) for estimator in (fitted.picker, *fitted.experts[:count])]
-    few = "" if count == len(fitted.experts) else f", {count} experts"
+    trees = [linked_trees(estimator) for estimator in (fitted.picker, *fitted.experts)]
     if _has("onnxruntime", "onnx"):
         runtimes = [OnnxForest(one) for one in trees]
-        yield f"ONNX Runtime, float32, no sets{few}", _cascade([one.score for one in runtimes])
+        yield "ONNX Runtime, float32, no sets", _cascade([one.score for one in runtimes])
     if not _has("lightgbm"):
         return
+    few = ""
+    if len(fitted.experts) * size.expert_trees > MOST_TREES:
+        trees, few = trees[: 1 + _FEW], f", {_FEW} experts"
     forests = [LightgbmForest(one) for one in trees]
     yield f"LightGBM, Booster.predict{few}", _cascade([one.by_predict for one in forests])
     yield f"LightGBM, C API, row by row{few}", _cascade([one.by_rows for one in forests])

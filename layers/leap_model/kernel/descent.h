@@ -4,6 +4,9 @@
  * at once and never for one. Trees may have any size, and rows any number.
  */
 
+/* Of the next trees' splits, fetched at each level of these. */
+#define LINES 48
+
 /* For each edge the rows whose value it sends left. A row's bit is put where its value first lies
  * below an edge, and sums over the edges, in order, then give each edge the bits of all before it:
  * in a run a row has one bit, if not below an edge then in the place after the last. There, which is
@@ -138,10 +141,19 @@ APART uint64_t part_wide(
     return part(forest, 1, now, splits, groups, next, arrived);
 }
 
-/* The leaf values of up to TREES trees, into `values`. */
+/* Where the splits of a tree begin. */
+INLINE const uint8_t *splits_of(const Forest *forest, uint64_t tree) {
+    return forest->nodes + (forest->wide ? 8 : 3) * (uint64_t)(forest->first_leaf[tree] - tree);
+}
+
+/* The leaf values of up to TREES trees, into `values`; meanwhile the splits of the next ones are
+ * fetched, of whichever a row will come to. */
 static void descend(
     const Forest *forest, const Scratch *scratch, uint64_t first, uint64_t trees, uint64_t all
 ) {
+    uint64_t end = first + trees, rest = forest->n_trees - end;
+    const uint8_t *ahead = splits_of(forest, end);
+    const uint8_t *ahead_end = splits_of(forest, end + (rest < TREES ? rest : TREES));
     Group *now = scratch->groups, *next = scratch->next, *arrived = scratch->arrived;
     uint64_t groups = 0;
     for (uint64_t tree = 0; tree < trees; tree++) {
@@ -152,7 +164,9 @@ static void descend(
         groups += leaves > 1;
         arrived += leaves == 1;
     }
-    while (groups) {
+    for (const Group *at = scratch->arrived; groups;) {
+        for (uint32_t line = 0; line < LINES && ahead < ahead_end; line++, ahead += 64)
+            __builtin_prefetch(ahead, 0, 2);
         if (forest->wide) {
             ask_wide(forest, scratch, first, now, groups);
             groups = part_wide(forest, now, scratch->splits, groups, next, &arrived);
@@ -160,12 +174,12 @@ static void descend(
             ask_narrow(forest, scratch, first, now, groups);
             groups = part_narrow(forest, now, scratch->splits, groups, next, &arrived);
         }
+        for (; at < arrived; at++)
+            __builtin_prefetch(forest->leaves + high(at->place));
         Group *done = now;
         now = next;
         next = done;
     }
-    for (const Group *at = scratch->arrived; at < arrived; at++)
-        __builtin_prefetch(forest->leaves + high(at->place));
     for (const Group *at = scratch->arrived; at < arrived; at++) {
         double value = forest->leaves[high(at->place)];
         double *values = scratch->values + high(at->size) * ROWS;
