@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leap_model import fields, limits
 from leap_model.cells import value_of_cell
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Labels
 from leap_model.errors import CatalogueError, FieldError
 
 SPECIFICATIONS = (
@@ -93,7 +93,8 @@ class Catalogue:
         named = {name for entry in self.types for name in entry.specifications}
         self.specifications = tuple(sorted(named))
         self._places = {entry.hardware_type: at for at, entry in enumerate(self.types)}
-        # Once a catalogue, not once a request; the last row is of no type.
+        # Once a catalogue, not once a request; the last place is of no type.
+        self.vendors = Labels.of([*(entry.vendor for entry in self.types), None])
         self._values = np.full((len(self.specifications), len(self.types) + 1), np.nan)
         for row, name in zip(self._values, self.specifications, strict=True):
             row[:-1] = [entry.specifications.get(name, np.nan) for entry in self.types]
@@ -107,9 +108,14 @@ class Catalogue:
 
     def places(self, names: Iterable[str]) -> NDArray[np.int64]:
         """(names,) where the type of each name or alias is among the types; −1 where none is."""
-        found = map(self.find, names)
-        places = [-1 if entry is None else self._places[entry.hardware_type] for entry in found]
-        return np.array(places, np.int64)
+        return np.array([self._place(name) for name in names], np.int64)
+
+    def _place(self, name: str) -> int:
+        place = self._places.get(name)
+        if place is None:
+            entry = self.find(name)
+            return -1 if entry is None else self._places[entry.hardware_type]
+        return place
 
     def values(self, places: NDArray[np.int64]) -> Mapping[str, Floats]:
         """(n,) each specification of the types at (n,) places, NaN where unknown or of no type."""

@@ -39,6 +39,11 @@ class Labels:
         lookup = np.array([*(table.get(text, unknown) for text in self.values), -1], np.int32)
         return lookup[self.codes]
 
+    def numbers(self, table: Mapping[str, float], unknown: float) -> Floats:
+        """(n,) the table's number for each text, `unknown` where it lacks the text, NaN where the
+        text is missing."""
+        return np.array([*(table.get(text, unknown) for text in self.values), np.nan])[self.codes]
+
     def map(self, function: Callable[[str], str | None]) -> "Labels":
         """The column with every distinct value replaced by `function(value)`."""
         renamed = [function(text) for text in self.values]
@@ -124,21 +129,23 @@ class Objects:
 
     def number(self, *names: str) -> Floats:
         """(n,) the first of the names that each row has as a number, else NaN."""
-        result = np.full(self.rows, np.nan)
-        for name in names:
-            column = self.by_name.get(name)
-            if column is not None:
-                result = np.where(np.isnan(result), column.numbers, result)
+        found = [self.by_name[name].numbers for name in names if name in self.by_name]
+        if not found:
+            return np.full(self.rows, np.nan)
+        result = found[0]
+        for other in found[1:]:
+            result = np.where(np.isnan(result), other, result)
         return result
 
 
 def _open_of_one(value: Any) -> Open:
     """As `_open` of a single row, without its work for many."""
     if isinstance(value, str):
-        return Open(_NO_NUMBER, Labels(np.zeros(1, np.int32), (value,)))
+        return Open(_NO_NUMBER, Labels(_FIRST, (value,)))
     return Open(np.array([float(value)]), _NO_TEXT)
 
 
+_FIRST: Final = np.zeros(1, np.int32)
 _NO_NUMBER: Final = np.array([np.nan])
 _NO_TEXT: Final = Labels(np.array([-1], np.int32), ())
 

@@ -19,13 +19,16 @@ def underused(
     What must reach the type's `premium_min_efficiency` (contract section 4) is the predicted
     utilization, or where that is unknown (NaN) the relative efficiency.
     """
-    relative = _relative_efficiency(candidates, throughput, samples_per_dollar)
     reasons: list[str | None] = [None] * len(candidates)
-    for at, candidate in enumerate(candidates):
+    premium = [at for at, candidate in enumerate(candidates) if candidate.hardware.premium]
+    if not premium:
+        return reasons
+    relative = _relative_efficiency(candidates, throughput, samples_per_dollar)
+    for at in premium:
         known = not np.isnan(utilization[at])
         efficiency = utilization[at] if known else relative[at]
-        least = candidate.hardware.premium_min_efficiency
-        if candidate.hardware.premium and efficiency < least:
+        least = candidates[at].hardware.premium_min_efficiency
+        if efficiency < least:
             rule = "predicted utilization" if known else "relative efficiency"
             reasons[at] = f"its {rule} is {efficiency:.2g}; a premium type needs {least:.2g}"
     return reasons
@@ -42,7 +45,8 @@ def _relative_efficiency(
     plain = [at for at, candidate in enumerate(candidates) if not candidate.hardware.premium]
     if not plain:
         return np.full(len(candidates), np.nan)
-    best = min(plain, key=lambda at: (-samples_per_dollar[at], candidates[at].id))
+    scores = samples_per_dollar.tolist()
+    best = min(plain, key=lambda at: (-scores[at], candidates[at].id))
     peaks = np.array([_peak(candidate) for candidate in candidates])
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return np.asarray((throughput / throughput[best]) / (peaks / peaks[best]), np.float64)

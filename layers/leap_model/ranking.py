@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -73,7 +74,7 @@ def rank_with(
     throughput, runs = predicted.values, predicted.runs
     costs = np.array([candidate.job_cost_per_hour for candidate in candidates])
     per_dollar = throughput * 3600.0 / costs
-    if not (np.all(np.isfinite(throughput)) and np.all(np.isfinite(per_dollar))):
+    if not np.isfinite(per_dollar).all():  # as it is where the throughput is none
         raise FloatingPointError("a prediction is not finite")
     utilization = _utilization(serving, request, candidates, jobs, families)
 
@@ -88,22 +89,18 @@ def rank_with(
     if request.allow_untrained:  # no other is admitted
         trained[:] = [is_trained(artifact, candidate) for candidate in candidates]
     doubts = _doubts(artifact, predicted, trained)
-    kept = [at for at, why in enumerate(wasteful) if why is None]
-    kept.sort(key=lambda at: (-per_dollar[at], candidates[at].id))
+    columns = (throughput.tolist(), per_dollar.tolist(), utilization.tolist(), doubts)
+    entries = [
+        _entry(*parts)
+        for *parts, why in zip(candidates, *columns, wasteful, strict=True)
+        if why is None
+    ]
+    entries.sort(key=lambda entry: (-entry["samples_per_dollar"], entry["id"]))
     return answer(
-        preference=[
-            _entry(
-                candidates[at],
-                float(throughput[at]),
-                float(per_dollar[at]),
-                float(utilization[at]),
-                doubts[at],
-            )
-            for at in kept
-        ],
+        preference=entries,
         excluded=[entry.to_json() for entry in excluded],
         models=serving.versions(),
-        reason=None if kept else ALL_EXCLUDED,
+        reason=None if entries else ALL_EXCLUDED,
         cold_start=bool(runs[0] == 0),
     )
 
@@ -208,6 +205,6 @@ def _entry(
         "num_trainers": candidate.num_trainers,
         "samples_per_dollar": per_dollar,
     }
-    if not np.isnan(utilization):
+    if not isnan(utilization):
         entry["utilization"] = utilization
     return {**entry, **doubts}

@@ -103,21 +103,23 @@ def parse_candidate(value: Any, job: Job, catalogue: Catalogue) -> Candidate | E
     own = {"hardware_type": value} if isinstance(value, str) else value
     if not isinstance(own, Mapping):
         return Excluded(None, None, "invalid_candidate", "a candidate is a name or an object")
-    name = _text_or_none(own.get("hardware_type"))
+    asked, own_id = own.get("hardware_type", MISSING), own.get("id")
     # Where the id itself is at fault the candidate has none, and claims nobody else's.
-    known_id = None if own.get("id") is not None else name
+    known_id = None if own_id is not None else _text_or_none(asked)
     try:
-        asked = fields.text(own.get("hardware_type", MISSING), "hardware_type")
-        if own.get("id") is not None:
-            known_id = fields.text(own["id"], "id")
-        hardware = catalogue.find(asked)
+        # What a catalogue knows is a text as it should be.
+        hardware = catalogue.find(asked) if isinstance(asked, str) else None
+        if hardware is None:
+            asked = fields.text(asked, "hardware_type")
+        if own_id is not None:
+            known_id = fields.text(own_id, "id")
         if hardware is None:
             return Excluded(known_id, asked, "unknown_hardware")
-        if own.get("id") is None:
+        if own_id is None:
             known_id = hardware.hardware_type
         return _candidate(own, known_id or asked, job, hardware)
     except FieldError as fault:
-        return Excluded(known_id, name, "invalid_candidate", str(fault))
+        return Excluded(known_id, _text_or_none(asked), "invalid_candidate", str(fault))
 
 
 def _candidate(
@@ -217,7 +219,10 @@ def _text_or_none(value: Any) -> str | None:
 def _check_size(request: Mapping[str, Any]) -> None:
     rule = f"JSON of at most {limits.MOST_REQUEST_BYTES // 1024} KB"
     try:
-        size = len(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        # In ASCII it is no shorter, and sooner told.
+        size = len(json.dumps(request))
+        if size > limits.MOST_REQUEST_BYTES:
+            size = len(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"))
     except (TypeError, ValueError, RecursionError):
         raise FieldError("request", request, rule) from None
     if size > limits.MOST_REQUEST_BYTES:

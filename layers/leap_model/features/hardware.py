@@ -10,11 +10,12 @@ class Hardware:
     """Specifications of the hardware type of each of n rows; unknown types have none."""
 
     def __init__(self, jobs: Jobs, catalogue: Catalogue) -> None:
-        self._catalogue, self._codes = catalogue, jobs.hardware_type.codes
         # One more, of rows without a type, whose code is −1.
-        self._places = np.append(catalogue.places(jobs.hardware_type.values), -1)
-        self._values = catalogue.values(self._places[self._codes])
-        self._unknown = np.full(len(self._codes), np.nan)
+        places = np.append(catalogue.places(jobs.hardware_type.values), -1)
+        self._places = places[jobs.hardware_type.codes]
+        self._vendors = catalogue.vendors
+        self._values = catalogue.values(self._places)
+        self._unknown = np.full(len(self._places), np.nan)
         self.names = catalogue.specifications
 
     def specification(self, name: str) -> Floats:
@@ -23,6 +24,4 @@ class Hardware:
 
     def vendor(self) -> Labels:
         """(n,) the vendor of each row's type."""
-        types = self._catalogue.types
-        vendors = Labels.of(types[at].vendor if at >= 0 else None for at in self._places)
-        return Labels(vendors.codes[self._codes], vendors.values)
+        return self._vendors.take(self._places)

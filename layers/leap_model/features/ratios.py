@@ -31,26 +31,31 @@ _STATE_BYTES_PER_PARAMETER = 16
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def ratio_columns(jobs: Jobs, hardware: Hardware) -> dict[str, Floats]:
-    """Each column (n,), NaN where something that it needs is unknown."""
+    """Each column (n,), NaN where something that it needs is unknown, or it is not finite: one
+    absurd record must not put an infinity into everyone's training."""
     per_host = per_host_of(jobs, hardware)
     accelerators = accelerators_of(jobs, hardware)
     total_batch = jobs.batch_size * jobs.num_trainers
-    per_accelerator = divide(total_batch, accelerators)
+    per_accelerator = _divide(total_batch, accelerators)
     readers = jobs.config.number(*READERS)
-    parallel = _first(jobs.config.number(*TENSOR_PARALLEL)) * _first(
-        jobs.config.number(*PIPELINE_PARALLEL)
+    parallel = _known(jobs.config.number(*TENSOR_PARALLEL), 1.0) * _known(
+        jobs.config.number(*PIPELINE_PARALLEL), 1.0
     )
     columns = {
-        "accelerators_per_host": _finite(per_host),
-        "log_accelerators": logarithm(accelerators),
-        "total_batch": _finite(total_batch),
+        "accelerators_per_host": per_host,
+        "log_accelerators": np.log(accelerators),
+        "total_batch": total_batch,
         "batch_per_accelerator": per_accelerator,
-        "readers_per_trainer": divide(readers, jobs.num_trainers),
-        "readers_per_accelerator": divide(readers, accelerators),
-        "replicas": divide(accelerators, parallel),
+        "readers_per_trainer": readers / jobs.num_trainers,
+        "readers_per_accelerator": readers / accelerators,
+        "replicas": accelerators / parallel,
     }
     columns.update(_bounds(jobs, hardware, accelerators, total_batch, per_accelerator))
-    return {f"ratio.{name}": values for name, values in columns.items()}
+    table = np.empty((len(columns), len(jobs)))
+    for row, values in zip(table, columns.values(), strict=True):
+        row[:] = values
+    np.copyto(table, np.nan, where=~np.isfinite(table))  # once for all: a ranking has few rows
+    return dict(zip((f"ratio.{name}" for name in columns), table, strict=True))
 
 
 def per_host_of(jobs: Jobs, hardware: Hardware) -> Floats:
@@ -74,28 +79,30 @@ def _bounds(
     peak = _peak(jobs, hardware) * 1e12
     memory = hardware.specification("memory_gb") * 1e9
 
-    compute = divide(accelerators * peak, work)
-    traffic = _zero(activations) * _BYTES * _ACTIVATION_PASSES + divide(parameters, batch) * (
-        _STATE_BYTES_PER_PARAMETER
-    )
-    bandwidth = divide(
+    compute = _divide(accelerators * peak, work)
+    traffic = _known(activations, 0.0) * _BYTES * _ACTIVATION_PASSES + _divide(
+        parameters, batch
+    ) * (_STATE_BYTES_PER_PARAMETER)
+    bandwidth = _divide(
         accelerators * hardware.specification("memory_bandwidth_gb_s") * 1e9, traffic
     )
     link = _link(hardware, jobs.num_trainers)
-    exchange = divide(total_batch * link, 2 * parameters * _BYTES)
+    exchange = _divide(total_batch * link, 2 * parameters * _BYTES)
     exchange = np.where(accelerators > 1, exchange, np.nan)
-    slowness = divide(1.0, compute) + _zero(divide(1.0, bandwidth)) + _zero(divide(1.0, exchange))
+    slowness = (
+        _known(1.0 / compute, np.nan) + _known(1.0 / bandwidth, 0.0) + _known(1.0 / exchange, 0.0)
+    )
     return {
-        "work_gmacs": _finite(work / (_TRAINING_OPERATIONS_PER_MAC * 1e9)),
+        "work_gmacs": work / (_TRAINING_OPERATIONS_PER_MAC * 1e9),
         "compute_bound": compute,
         "memory_bound": bandwidth,
         "exchange_bound": exchange,
-        "roofline": divide(1.0, slowness),
-        "log_peak": logarithm(accelerators * peak),
-        "log_rate": logarithm(accelerators * np.sqrt(peak * _fed(peak, hardware))),
-        "state_share_of_memory": divide(parameters * _STATE_BYTES_PER_PARAMETER, memory),
-        "activations_share_of_memory": divide(activations * batch * _BYTES, memory),
-        "operations_per_byte": divide(work, traffic),
+        "roofline": 1.0 / slowness,
+        "log_peak": np.log(accelerators * peak),
+        "log_rate": np.log(accelerators * np.sqrt(peak * _fed(peak, hardware))),
+        "state_share_of_memory": parameters * _STATE_BYTES_PER_PARAMETER / memory,
+        "activations_share_of_memory": activations * batch * _BYTES / memory,
+        "operations_per_byte": work / traffic,
     }
 
 
@@ -104,7 +111,7 @@ def _work(jobs: Jobs) -> Floats:
     macs = jobs.architecture.number("gmacs") * 1e9
     sequence = jobs.config.number(*SEQUENCE)
     sequence = np.where(np.isnan(sequence), jobs.architecture.number(*SEQUENCE), sequence)
-    dense = jobs.architecture.number("params_m") * 1e6 * _first(sequence)
+    dense = jobs.architecture.number("params_m") * 1e6 * _known(sequence, 1.0)
     return np.where(np.isnan(macs), dense, macs) * _TRAINING_OPERATIONS_PER_MAC
 
 
@@ -141,26 +148,16 @@ def _link(hardware: Hardware, num_trainers: Floats) -> Floats:
     return np.where(link > 0, link, np.nan)
 
 
-def divide(numerator: Floats | float, denominator: Floats) -> Floats:
-    """The quotient, NaN where it is not finite."""
-    return _finite(np.asarray(numerator / denominator, np.float64))
-
-
 def logarithm(values: Floats) -> Floats:
     """The natural logarithm, NaN where it is not finite."""
     return np.log(np.where((values > 0) & (values < np.inf), values, np.nan))
 
 
-def _finite(values: Floats) -> Floats:
-    """One absurd record must not put an infinity into everyone's training."""
-    return np.where(np.isfinite(values), values, np.nan)
+def _divide(numerator: Floats, denominator: Floats) -> Floats:
+    """The quotient, NaN where it is not finite."""
+    return _known(numerator / denominator, np.nan)
 
 
-def _zero(values: Floats) -> Floats:
-    """An unknown limit does not limit."""
-    return np.where(np.isnan(values), 0.0, values)
-
-
-def _first(values: Floats) -> Floats:
-    """An unknown factor is 1."""
-    return np.where(np.isnan(values), 1.0, values)
+def _known(values: Floats, otherwise: float) -> Floats:
+    """The values that are finite; an unknown limit does not limit, an unknown factor is 1."""
+    return np.where(np.isfinite(values), values, otherwise)

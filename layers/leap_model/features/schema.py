@@ -54,9 +54,7 @@ class CategoryColumn:
 
     def encode(self, labels: Labels) -> Floats:
         """(n,) the code, NaN where missing, or unseen while training saw no rest."""
-        unknown = len(self.values) if self.other else -1
-        codes = labels.recode(self._codes, unknown)
-        return np.where(codes >= 0, codes, np.nan)
+        return labels.numbers(self._codes, len(self.values) if self.other else np.nan)
 
 
 Column: TypeAlias = NumberColumn | CategoryColumn
@@ -91,15 +89,14 @@ class Schema:
 
         A column that `raw` lacks is missing in every row.
         """
-        matrix = np.empty((rows, len(self.columns)), order="F")
-        for at, column in enumerate(self.columns):
+        table = np.empty((len(self.columns), rows))
+        for feature, column in zip(table, self.columns, strict=True):
             values = raw.get(column.name)
             if isinstance(column, CategoryColumn):
-                matrix[:, at] = column.encode(values) if isinstance(values, Labels) else np.nan
+                feature[:] = column.encode(values) if isinstance(values, Labels) else np.nan
             else:
-                known = values if isinstance(values, np.ndarray) else np.nan
-                matrix[:, at] = column.encode(known)
-        return matrix
+                feature[:] = column.encode(values if isinstance(values, np.ndarray) else np.nan)
+        return table.T
 
     def to_json(self) -> dict[str, Any]:
         """The form that `from_json` reads back."""

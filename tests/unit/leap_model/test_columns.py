@@ -41,6 +41,14 @@ def test_labels_recode_by_text_and_keep_missing_apart(texts: list[str | None]) -
 
 
 @given(TEXTS)
+def test_labels_become_numbers_as_they_are_recoded(texts: list[str | None]) -> None:
+    labels, table = Labels.of(texts), {"c": 0, "a": 7}
+    codes = labels.recode(table, unknown=9).astype(np.float64)
+    codes[codes < 0] = np.nan
+    np.testing.assert_array_equal(labels.numbers(table, unknown=9), codes)
+
+
+@given(TEXTS)
 def test_labels_map_merges_equal_results(texts: list[str | None]) -> None:
     mapped = Labels.of(texts).map({"a": "x", "b": "y", "c": "x", "d": None}.get)
     wanted = [None if text is None else {"a": "x", "b": "y", "c": "x"}.get(text) for text in texts]
