@@ -14,8 +14,9 @@ import numpy as np
 from bench.runtime_api import function, processor_seconds, runtime_api
 from bench.stages import CHECKOUT, Stage, deployed
 from cli.local_aws.paths import INTERPRETER
+from functions.retrain.learning.presets import DEFAULT
 
-COLUMNS = ("figure", "median", "tenth", "ninetieth percentile")
+COLUMNS = ("by", "figure", "median", "tenth", "ninetieth percentile")
 STARTS: Final = int(os.environ.get("LEAP_BENCH_STARTS", "20"))
 _RANK: Final = "functions.rank.handler.handler"
 _BARE: Final = "bench.handlers.bare.handler"
@@ -23,10 +24,15 @@ _MARKED: Final = "bench.handlers.marked.handler"
 
 
 def run() -> list[tuple[object, ...]]:
-    """Both handlers in turn, `LEAP_BENCH_STARTS` times (20), then what the time goes to."""
+    """By each estimator that a night tries both handlers in turn, `LEAP_BENCH_STARTS` times (20),
+    then what the time goes to."""
     if importlib.util.find_spec("awslambdaric") is None or not INTERPRETER.exists():
         return []
-    with deployed() as stage:
+    return [(name, *row) for name in DEFAULT for row in _rows(name)]
+
+
+def _rows(estimator: str) -> list[tuple[object, ...]]:
+    with deployed(estimator) as stage:
         for handler in (_RANK, _BARE, _MARKED):  # what is read from disk the first time
             _start(stage, handler)
         pairs = [(_start(stage, _RANK), _start(stage, _BARE)) for _ in range(STARTS)]

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from cli.readers import read_records
 from cli.simulation import Summary, simulate
-from functions.retrain.learning.presets import ESTIMATORS
+from functions.retrain.learning.presets import DEFAULT, ESTIMATORS
 from functions.retrain.settings import Settings
 from leap_model.intake import Counts, take_in
 from leap_model.store import LocalStore
@@ -16,8 +16,9 @@ from leap_model.stored_catalogue import keep_catalogue
 from leap_model.times import start_of
 
 START = date(2026, 1, 1)
-FOREST = Settings(estimator=ESTIMATORS["single"], window_days=13)
-"""Of benches that measure how a forest serves, whatever the default estimator is."""
+BY = {name: Settings(estimator=ESTIMATORS[name], window_days=13) for name in DEFAULT}
+"""A night of two weeks by each estimator that a night tries: the first is the default one,
+the other serves by a forest."""
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,24 +18,32 @@ from bench.memory import Looking
 from bench.runtime_api import function, resident_mb, runtime_api
 from bench.stages import Stage, deployed
 from cli.local_aws.paths import INTERPRETER
+from functions.retrain.learning.presets import DEFAULT
 from leap_model import Ranker
 
-COLUMNS = ("what ranks", "a second", "p50 ms", "p99 ms", "errors", "MB after 1/6", "MB at the end")
+COLUMNS = (
+    *("by", "what ranks", "a second", "p50 ms", "p99 ms", "errors"),
+    *("MB after 1/6", "MB at the end"),
+)
 LOAD_S: Final = float(os.environ.get("LEAP_LOAD_S", "60"))
 _THREADS: Final = (1, 4)
 
 
 def run() -> list[tuple[object, ...]]:
-    """`LEAP_LOAD_S` seconds (60) each: the function by awslambdaric, asked by this process; then a
-    ranker in a process of its own, asked by one thread and by four."""
+    """By each estimator that a night tries, `LEAP_LOAD_S` seconds (60) each: the function by
+    awslambdaric, asked by this process; then a ranker in a process of its own, asked by one thread
+    and by four."""
     if not INTERPRETER.exists():
         return []
-    with deployed() as stage:
-        rows = [("rank function, one caller", *_of_function(stage))]
+    return [row for name in DEFAULT for row in _rows(name)]
+
+
+def _rows(estimator: str) -> Iterator[tuple[object, ...]]:
+    with deployed(estimator) as stage:
+        yield estimator, "rank function, one caller", *_of_function(stage)
         for threads in _THREADS:
             callers = "one thread" if threads == 1 else f"{threads} threads"
-            rows.append((f"Ranker in process, {callers}", *_of_ranker(stage, threads)))
-    return rows
+            yield estimator, f"Ranker in process, {callers}", *_of_ranker(stage, threads)
 
 
 def _of_function(stage: Stage) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import boto3
 
-from bench.fleets import FOREST, START, simulated
+from bench.fleets import BY, START, simulated
 from cli.example import newest_attempt, request_of
 from cli.local_aws.environment import aws_variables, talking_to
 from cli.local_aws.server import local_aws
@@ -49,14 +49,14 @@ class Stage:
 
 
 @contextmanager
-def deployed() -> Iterator[Stage]:
+def deployed(estimator: str) -> Iterator[Stage]:
     """A model of a simulated fleet on the local AWS, and the rank function's bundle."""
     with (
         TemporaryDirectory(prefix="leap-bench-") as name,
         simulated(14, 1_000) as (fleet, store),
     ):
         folder = Path(name)
-        retrain(store, "local", START + timedelta(days=14), FOREST)
+        retrain(store, "local", START + timedelta(days=14), BY[estimator])
         request = request_of(newest_attempt(fleet.files[-1]), fleet.catalogue)
         request["candidates"] = request["candidates"][:20]
         bundle = folder / "bundle"
