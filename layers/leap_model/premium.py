@@ -1,6 +1,7 @@
 """Premium types stay in a preference only if the job is predicted to use them efficiently."""
 
 from collections.abc import Sequence
+from math import isnan, nan
 
 import numpy as np
 
@@ -23,38 +24,37 @@ def underused(
     premium = [at for at, candidate in enumerate(candidates) if candidate.hardware.premium]
     if not premium:
         return reasons
-    relative = _relative_efficiency(candidates, throughput, samples_per_dollar)
+    plain = [at for at, candidate in enumerate(candidates) if not candidate.hardware.premium]
+    scores = samples_per_dollar.tolist()
+    best = min(plain, key=lambda at: (-scores[at], candidates[at].id), default=None)
     for at in premium:
-        known = not np.isnan(utilization[at])
-        efficiency = utilization[at] if known else relative[at]
+        rule, efficiency = "predicted utilization", float(utilization[at])
+        if isnan(efficiency):
+            rule, efficiency = "relative efficiency", _relative(candidates, throughput, at, best)
         least = candidates[at].hardware.premium_min_efficiency
         if efficiency < least:
-            rule = "predicted utilization" if known else "relative efficiency"
             reasons[at] = f"its {rule} is {efficiency:.2g}; a premium type needs {least:.2g}"
     return reasons
 
 
-def _relative_efficiency(
-    candidates: Sequence[Candidate], throughput: Floats, samples_per_dollar: Floats
-) -> Floats:
-    """(n,) throughput over that on the non-premium candidate with the most samples per dollar,
-    over the ratio of their peak 16-bit rates × accelerators × hosts.
+def _relative(
+    candidates: Sequence[Candidate], throughput: Floats, at: int, best: int | None
+) -> float:
+    """Throughput over that on the non-premium candidate with the most samples per dollar, over the
+    ratio of their peak 16-bit rates × accelerators × hosts.
 
     NaN, which is below nothing, where there is nothing to compare with or a peak is unknown.
     """
-    plain = [at for at, candidate in enumerate(candidates) if not candidate.hardware.premium]
-    if not plain:
-        return np.full(len(candidates), np.nan)
-    scores = samples_per_dollar.tolist()
-    best = min(plain, key=lambda at: (-scores[at], candidates[at].id))
-    peaks = np.array([_peak(candidate) for candidate in candidates])
+    if best is None:
+        return nan
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        return np.asarray((throughput / throughput[best]) / (peaks / peaks[best]), np.float64)
+        faster = throughput[at] / throughput[best]
+        return float(faster / (_peak(candidates[at]) / _peak(candidates[best])))
 
 
 def _peak(candidate: Candidate) -> float:
     """16-bit tera-operations per second of the whole job, NaN where unknown."""
     known = candidate.hardware.specifications
-    accelerators = candidate.accelerators_per_host or known.get("accelerators_per_host", np.nan)
-    peak = known.get("peak_fp16_tflops", np.nan) * accelerators * candidate.num_trainers
-    return peak if peak > 0 else np.nan
+    accelerators = candidate.accelerators_per_host or known.get("accelerators_per_host", nan)
+    peak = known.get("peak_fp16_tflops", nan) * accelerators * candidate.num_trainers
+    return peak if peak > 0 else nan

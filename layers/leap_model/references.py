@@ -182,12 +182,12 @@ class _Near:
         self._asked = asked.take(rows)
         self._mine = references.families.take(mine)
         self._theirs = references.model_types.take(theirs)
-        self._here = self._same(self._mine)
+        self._here, self._there = self._same(self._mine), self._same(self._theirs)
         self._weights = [
             self._falls(cells, trust, recall.distance) * np.where(same, 1.0, recall.elsewhere)
             for cells, trust, same in (
                 (self._mine, 1.0, self._here),
-                (self._theirs, recall.strangers, self._same(self._theirs)),
+                (self._theirs, recall.strangers, self._there),
             )
         ]
 
@@ -206,13 +206,16 @@ class _Near:
         """The family's own level on the hardware type, or else its model type's, and how much of it
         to take."""
         recall = self._recall
+        if not recall.own and not recall.peers:
+            nothing = np.zeros(len(self._here))
+            return nothing, nothing
         here = np.where(self._here, self._weights[0], 0.0)
         level, weight = weighted_median(self._mine.level.astype(np.float64), here)
         share = recall.own * weight / (weight + recall.shrink)
         alone = ~self._here.any(axis=1)
         if recall.peers and alone.any():
             falls = self._falls(self._theirs, 1.0, recall.near)
-            there = np.where(self._same(self._theirs), falls, 0.0)
+            there = np.where(self._there, falls, 0.0)
             theirs, weight = weighted_median(self._theirs.level.astype(np.float64), there)
             level = np.where(alone, theirs, level)
             share = np.where(alone, recall.peers * weight / (weight + recall.shrink), share)
@@ -225,9 +228,11 @@ class _Near:
 
     def _falls(self, cells: Cells, trust: float, distance: float) -> Floats:
         """(n, m) what a cell's votes weigh at its distance and age."""
-        far = np.abs(self._asked.size[:, None, :] - cells.size).sum(axis=2) / distance
+        accelerators, samples = self._asked.size.T[:, :, None]
+        apart = np.abs(accelerators - cells.size[:, 0]) + np.abs(samples - cells.size[:, 1])
+        far = apart / distance
         age = np.maximum(self._asked.at[:, None] - cells.last, 0) / (DAY_US * self._recall.days)
-        falls = np.exp(-np.nan_to_num(far, nan=1.0) - age)
+        falls = np.exp(-np.where(np.isnan(far), 1.0, far) - age)
         weights: Floats = trust * np.minimum(cells.votes, MOST_VOTES) * falls
         return weights
 
