@@ -98,7 +98,7 @@ class ResidualNetwork:
     dropout: float = 0.1
     hide_family: float = 0.7
     hide_hardware: float = 0.1
-    hide_model_type: float = 0.05
+    hide_model_type: float = 0.7
     hide_other: float = 0.02
     hide_config: float = 0.3
     scale: str = "ratio.log_rate"
