@@ -179,6 +179,7 @@ def _artifact(
         "target": settings.target.name,
         "as_of": as_of.isoformat(),
         "window": window.to_json(),
+        "history_days": settings.history_days,
         "estimator": dict(settings.estimator.settings()),
         "seed": settings.seed,
         "rows": trained.rows,

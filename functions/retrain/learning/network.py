@@ -65,7 +65,8 @@ class ResidualNetwork:
     Families have vectors while it learns, hidden from most rows, and none when it is asked:
     what is a family's own is then not mistaken for what its columns say, and comes from what the
     network left of the family's earlier attempts (references.py). How much of that to believe is
-    measured on the last tenth of the attempts, by a network that did not see them.
+    measured on the last tenth of the attempts, by a network that did not see them. A model type's
+    vector is hidden from most rows as well: one that never ran has none, and its columns tell.
 
     Attributes
     ----------
