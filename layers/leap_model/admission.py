@@ -12,6 +12,7 @@ def admitted(artifact: Artifact, request: Request) -> tuple[list[Candidate], lis
     fit: dict[str, Candidate] = {}
     excluded: list[Excluded] = []
     seen: set[str] = set()
+    trained = trained_types(artifact)
     for value in request.candidates:
         parsed = parse_candidate(value, request.job, artifact.catalogue)
         if parsed.id is not None and parsed.id in seen:
@@ -22,7 +23,7 @@ def admitted(artifact: Artifact, request: Request) -> tuple[list[Candidate], lis
             seen.add(parsed.id)
         if isinstance(parsed, Excluded):
             excluded.append(parsed)
-        elif is_trained(artifact, parsed) or request.allow_untrained:
+        elif parsed.hardware.hardware_type in trained or request.allow_untrained:
             fit[parsed.id] = parsed
         else:
             name = parsed.hardware.hardware_type
@@ -30,10 +31,11 @@ def admitted(artifact: Artifact, request: Request) -> tuple[list[Candidate], lis
     return list(fit.values()), excluded
 
 
-def is_trained(artifact: Artifact, candidate: Candidate) -> bool:
-    """Whether enough attempts on the candidate's type trained the model."""
+def trained_types(artifact: Artifact) -> frozenset[str]:
+    """The types on which enough attempts trained the model."""
     least = int(artifact.training.get("min_hardware_rows", limits.MIN_HARDWARE_ROWS))
-    return artifact.hardware_rows(candidate.hardware.hardware_type) >= least
+    rows = artifact.training["hardware_rows"]
+    return frozenset(name for name, count in rows.items() if int(count) >= least)
 
 
 def lacks_features(artifact: Artifact, request: Request, candidates: Sequence[Candidate]) -> bool:
@@ -42,10 +44,14 @@ def lacks_features(artifact: Artifact, request: Request, candidates: Sequence[Ca
     An entry counts as there if the job or any candidate has it.
     """
     required = artifact.schema.required
-    present = {f"architecture.{name}" for name in request.job.architecture}
     # Most candidates have the job's own object.
     configs = {id(candidate.config): candidate.config for candidate in candidates}
-    for config in (request.job.config, *configs.values()):
-        present |= {f"config.{name}" for name, value in config.items() if value is not None}
-    missing = sum(name not in present for name in required)
-    return missing > limits.MOST_MISSING * len(required)
+    every = (request.job.config, *configs.values())
+
+    def is_missing(name: str) -> bool:
+        source, _, entry = name.partition(".")
+        if source == "architecture":
+            return entry not in request.job.architecture
+        return all(config.get(entry) is None for config in every)
+
+    return sum(map(is_missing, required)) > limits.MOST_MISSING * len(required)

@@ -79,10 +79,6 @@ class Artifact:
             return None
         return self.references.known(jobs, families, self.catalogue)
 
-    def hardware_rows(self, hardware_type: str) -> int:
-        """Training rows of a type."""
-        return int(self.training["hardware_rows"].get(hardware_type, 0))
-
 
 @dataclass(frozen=True, slots=True)
 class Packed:

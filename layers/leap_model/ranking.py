@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from leap_model.admission import admitted, is_trained, lacks_features
+from leap_model.admission import admitted, lacks_features, trained_types
 from leap_model.answer import ALL_EXCLUDED, MISSING_FEATURE, answer
 from leap_model.artifact import Artifact
 from leap_model.columns import Floats, Jobs, Labels, Objects
@@ -87,7 +87,7 @@ def rank_with(
             excluded.append(Excluded(candidate.id, name, "premium_underused", why))
     trained = np.ones(len(candidates), bool)
     if request.allow_untrained:  # no other is admitted
-        trained[:] = [is_trained(artifact, candidate) for candidate in candidates]
+        trained = _trained(artifact, candidates)
     doubts = _doubts(artifact, predicted, trained)
     columns = (throughput.tolist(), per_dollar.tolist(), utilization.tolist(), doubts)
     entries = [
@@ -164,8 +164,14 @@ def _utilization(
     artifact = serving.utilization.artifact
     if lacks_features(artifact, request, candidates):
         return unknown
-    trained = np.array([is_trained(artifact, candidate) for candidate in candidates])
-    return np.where(trained, _predict(artifact, jobs, families).values, unknown)
+    return np.where(
+        _trained(artifact, candidates), _predict(artifact, jobs, families).values, unknown
+    )
+
+
+def _trained(artifact: Artifact, candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
+    types = trained_types(artifact)
+    return np.array([candidate.hardware.hardware_type in types for candidate in candidates])
 
 
 def _jobs(request: Request, candidates: Sequence[Candidate]) -> Jobs:
