@@ -124,7 +124,7 @@ def random_tree(draw: np.random.Generator, leaves: int) -> Node:
     )
 
 
-@pytest.mark.parametrize("rows", [1, 2, 15, 16, 17, 20, 63, 64, 65, 130])
+@pytest.mark.parametrize("rows", [1, 2, 8, 9, 16, 17, 20, 32, 33, 64, 65, 130])
 @pytest.mark.parametrize("leaves", [1, 2, 31, 32, 33, 63, 64, 65, 100])
 def test_trees_of_every_size_score_alike_whatever_order_their_splits_are_asked_in(
     leaves: int, rows: int
