@@ -74,7 +74,7 @@ def rank_with(
     throughput, runs = predicted.values, predicted.runs
     costs = np.array([candidate.job_cost_per_hour for candidate in candidates])
     per_dollar = throughput * 3600.0 / costs
-    if not np.isfinite(per_dollar).all():  # as it is where the throughput is none
+    if not np.isfinite(per_dollar).all():  # nor is it where the throughput is not
         raise FloatingPointError("a prediction is not finite")
     utilization = _utilization(serving, request, candidates, jobs, families)
 
