@@ -65,8 +65,7 @@ class ResidualNetwork:
     Families have vectors while it learns, hidden from most rows, and none when it is asked:
     what is a family's own is then not mistaken for what its columns say, and comes from what the
     network left of the family's earlier attempts (references.py). How much of that to believe is
-    measured on the last tenth of the attempts, by a network that did not see them. A model type's
-    vector is hidden from most rows as well: one that never ran has none, and its columns tell.
+    measured on the last tenth of the attempts, by a network that did not see them.
 
     Attributes
     ----------
@@ -99,7 +98,7 @@ class ResidualNetwork:
     dropout: float = 0.1
     hide_family: float = 0.7
     hide_hardware: float = 0.1
-    hide_model_type: float = 0.7
+    hide_model_type: float = 0.05
     hide_other: float = 0.02
     hide_config: float = 0.3
     scale: str = "ratio.log_rate"
