@@ -11,6 +11,9 @@ The description is a list of steps, each with a `name` whose result later steps 
     {"name", "op": "add",    "of": [steps]}                  their sum
     {"name", "op": "mean",   "of": [steps]}                  their mean
     {"name", "op": "network", "network"}                     what a network says
+    {"name", "op": "strangers", "of": step, "networks": [...], "column", "codes"}
+                                                             the step; where the column has none of
+                                                             so many codes, the networks' mean
     {"name", "op": "blend",  "of": [step, other], "by": step, "most"}
                                                              the step, moved to the other by a
                                                              share of their distance, at most `most`
@@ -52,9 +55,14 @@ class Model:
     forests: Mapping[str, Forest | StoredForest]
     networks: Mapping[str, Network] = field(default_factory=dict)
     _stacked: Stacked | None = field(init=False, repr=False, compare=False)
+    _together: Mapping[str, Network] = field(init=False, repr=False, compare=False)
+    """Those that every row is asked of."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_stacked", Stacked.of(self.networks))
+        asked = {step.get("network") for step in self.steps if step.get("op") == "network"}
+        together = {name: one for name, one in self.networks.items() if name in asked}
+        object.__setattr__(self, "_stacked", Stacked.of(together))
+        object.__setattr__(self, "_together", together)
 
     @classmethod
     def of_one(cls, forest: Forest) -> "Model":
@@ -90,17 +98,31 @@ class Model:
         scale: int | None,
         known: Sequence[int] = (),
         most: float = 0.0,
+        strangers: "Strangers | None" = None,
     ) -> "Model":
         """The mean of networks of what is left after a column of the matrix.
 
         `known` are the columns of what resembles the job, in the order of `references.COLUMNS`;
         none where nothing is recalled. `most` is how far a family's own level moves a prediction.
+        `strangers` are asked in the place of the networks where they know better.
         """
         named = {f"network-{at}": network for at, network in enumerate(networks)}
         steps: list[Mapping[str, Any]] = [
             {"name": name, "op": "network", "network": name} for name in named
         ]
-        steps.append({"name": "networks", "op": "mean", "of": list(named)})
+        every: dict[str, Network] = dict(named)
+        if strangers is None:
+            steps.append({"name": "networks", "op": "mean", "of": list(named)})
+        else:
+            others = {f"stranger-{at}": one for at, one in enumerate(strangers.networks)}
+            every |= others
+            where = {"column": strangers.column, "codes": strangers.codes}
+            steps += [
+                {"name": "known types", "op": "mean", "of": list(named)},
+                {"name": "networks", "op": "strangers", "of": "known types"}
+                | {"networks": list(others)}
+                | where,
+            ]
         columns = dict(zip(("rest", "level", "own"), known, strict=False))
         if scale is not None:
             columns["scale"] = scale
@@ -120,7 +142,7 @@ class Model:
                     "most": most,
                 },
             ]
-        return cls(n_features, steps, {}, named)
+        return cls(n_features, steps, {}, every)
 
     def predict(self, matrix: Floats) -> Floats:
         """(n,) the prediction of each row of an (n, n_features) matrix."""
@@ -139,7 +161,7 @@ class Model:
         """What each network says, by name."""
         if self._stacked is not None and len(matrix) <= MOST_ROWS:
             return self._stacked.score(matrix)
-        return {name: network.score(matrix) for name, network in self.networks.items()}
+        return {name: network.score(matrix) for name, network in self._together.items()}
 
     def checked(self) -> "Model":
         """This model, once every step is known to fit."""
@@ -154,6 +176,15 @@ class Model:
         if not self.steps or widths[self.steps[-1]["name"]] != 1:
             raise ArtifactError("the model's last step must give one value a row")
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class Strangers:
+    """Networks that answer where a column has none of the codes from 0 up to `codes`."""
+
+    networks: Sequence[Network]
+    column: int
+    codes: int
 
 
 def _score(
@@ -207,6 +238,18 @@ def _blend(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats
     return start + done[step["by"]] * np.clip(other - start, -step["most"], step["most"])
 
 
+def _strangers(
+    model: Model, step: Mapping[str, Any], matrix: Floats, done: dict[str, Floats]
+) -> Floats:
+    result = done[step["of"]]
+    rows = np.flatnonzero(~(matrix[:, step["column"]] < step["codes"]))
+    if len(rows):  # as in few rankings
+        said = [model.networks[name].score(matrix[rows]) for name in step["networks"]]
+        result = result.copy()
+        result[rows] = sum(said[1:], said[0]) / len(said)
+    return result
+
+
 def _score_width(model: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
     forest = model.forests[step["forest"]]
     inputs = model.n_features + sum(widths[name] for name in step["inputs"])
@@ -247,11 +290,25 @@ def _add_width(_: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int
 
 
 def _network_width(model: Model, step: Mapping[str, Any], _: dict[str, int]) -> int:
-    shape = model.networks[step["network"]].shape
+    return _network_fits(model, step["network"])
+
+
+def _network_fits(model: Model, name: str) -> int:
+    shape = model.networks[name].shape
     columns = (*shape.numbers, *(column for column, _ in shape.categories))
     if not all(0 <= column < model.n_features for column in columns):
-        raise ValueError(f"network {step['network']} reads columns beyond {model.n_features}")
+        raise ValueError(f"network {name} reads columns beyond {model.n_features}")
     return 1
+
+
+def _strangers_width(model: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
+    if widths[step["of"]] != 1 or not step["networks"]:
+        raise ValueError("strangers stand for a single value, and are at least one network")
+    if type(step["codes"]) is not int or step["codes"] < 0:
+        raise ValueError("strangers need a number of codes")
+    for name in step["networks"]:
+        _network_fits(model, name)
+    return _feature_width(model, step, widths)
 
 
 def _blend_width(_: Model, step: Mapping[str, Any], widths: dict[str, int]) -> int:
@@ -271,6 +328,7 @@ _RUN: Mapping[str, Callable[..., Floats]] = {
     "add": _add,
     "mean": _mean,
     "blend": _blend,
+    "strangers": _strangers,
 }
 _WIDTH: Mapping[str, Callable[..., int]] = {
     "score": _score_width,
@@ -281,4 +339,5 @@ _WIDTH: Mapping[str, Callable[..., int]] = {
     "mean": _add_width,
     "network": _network_width,
     "blend": _blend_width,
+    "strangers": _strangers_width,
 }

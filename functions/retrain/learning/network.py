@@ -21,7 +21,7 @@ from leap_model.columns import Floats, Ints
 from leap_model.features.schema import CategoryColumn, Schema, fit_schema
 from leap_model.history import cutoffs, family_hashes, no_history
 from leap_model.intervals import Intervals
-from leap_model.model import Model
+from leap_model.model import Model, Strangers
 from leap_model.network import MOST_ROWS, Network, Parameters, Shape, Singles, on_scale
 from leap_model.references import COLUMNS, Asked, Recall, asked_of
 
@@ -33,6 +33,7 @@ _BATCHES = 20
 _KNEES = (1e-30, 1e30)
 """Least and greatest knee of a number: 32 bits hold no others."""
 _CONFIG = ("config.", "config_text.")
+TYPES = "job.model_type"
 _LARGEST = 1e270
 """Numbers beyond it count as it: over the least knee they would be infinite."""
 
@@ -47,6 +48,19 @@ class Rows(Data):
     scale: Floats
     values: Floats
     scale_column: int | None
+
+    @property
+    def has_types(self) -> bool:
+        """Whether model types tell rows apart."""
+        return TYPES in self.schema.names
+
+    def strangers(self, networks: Sequence[Network]) -> Strangers | None:
+        """The networks for model types that are not named in the schema; None without any."""
+        if not networks:
+            return None
+        at = self.schema.names.index(TYPES)
+        column = self.schema.columns[at]
+        return Strangers(networks, at, len(getattr(column, "values", ())))
 
     def memory(self, said: Floats, recall: Recall) -> Memory:
         """What networks left of the rows, of which they said (n,)."""
@@ -81,6 +95,9 @@ class ResidualNetwork:
     scale : str
         What the networks predict the rest of, where the target has a scale at all. Trees do better
         after the peak alone; a network carries the mean of peak and memory over to new types.
+    strangers : int
+        Networks beside the members that never see a model type's name, and answer for types that
+        training saw too rarely to name, or never.
     """
 
     name: str = "network"
@@ -102,11 +119,12 @@ class ResidualNetwork:
     hide_other: float = 0.02
     hide_config: float = 0.3
     scale: str = "ratio.log_rate"
+    strangers: int = 1
 
     @property
     def tried(self) -> "ResidualNetwork":
         """One network: a trial then takes half the time, and may find it a point worse."""
-        return replace(self, members=1)
+        return replace(self, members=1, strangers=0)
 
     def fit(self, training: TrainingSet, seed: int, processes: Processes = None) -> Fitted:
         with one_thread():
@@ -121,31 +139,40 @@ class ResidualNetwork:
             every = np.ones(len(training), bool)
             asked = [(every, at) for at in range(self.members)] + [(~back, 0)] * bool(back.any())
             calls = [(fit_network, self, rows, kept, seed, member) for kept, member in asked]
-            fits = pool.run(calls)
+            more = self.members + np.arange(self.strangers if rows.has_types else 0)
+            fits = pool.run(
+                [*calls, *((fit_stranger, self, rows, seed, member) for member in more.tolist())]
+            )
             peak = pool.peak_mb
         networks, losses = zip(*fits[: self.members], strict=True)
+        strangers = rows.strangers([network for network, _ in fits[len(calls) :]])
         notes: dict[str, Any] = {
             "loss": float(np.mean(losses)),
-            "parameters": sum(len(network.to_array()) for network in networks),
+            "parameters": sum(
+                len(network.to_array())
+                for network in (*networks, *(strangers.networks if strangers else ()))
+            ),
         }
         schema, memory, intervals = rows.schema, None, None
         if recalls:
             recall = Recall()
             if back.any():
                 with stages("recall"):
-                    back_then = HeldBack.of(rows, fits[-1][0], back)
+                    back_then = HeldBack.of(rows, fits[self.members][0], back)
                     recall, told = back_then.recall()
                     intervals = back_then.intervals(recall)
                 notes |= told
-            said = np.mean([network.score(rows.matrix)[:, 0] for network in networks], axis=0)
-            memory = rows.memory(said, recall)
+            bare = Model.of_networks(networks, len(schema.columns), None, strangers=strangers)
+            memory = rows.memory(bare.predict(rows.matrix), recall)
             schema = schema.with_numbers(COLUMNS)
             known = [schema.names.index(name) for name in COLUMNS]
             count = len(schema.columns)
-            model = Model.of_networks(networks, count, rows.scale_column, known, recall.most)
+            parts = (networks, count, rows.scale_column)
+            model = Model.of_networks(*parts, known, recall.most, strangers)
             notes["recalled"] = recall.to_json()
         else:
-            model = Model.of_networks(networks, len(schema.columns), rows.scale_column)
+            parts = (networks, len(schema.columns), rows.scale_column)
+            model = Model.of_networks(*parts, strangers=strangers)
         notes |= {"processes": pool.count, "seconds": stages.seconds}
         return Fitted(model, notes, peak, schema, memory, intervals)
 
@@ -168,7 +195,7 @@ class ResidualNetwork:
         """The chance that each category is hidden, the families' last."""
         named = {
             "hardware.hardware_type": self.hide_hardware,
-            "job.model_type": self.hide_model_type,
+            TYPES: self.hide_model_type,
         }
         flags = zip(schema.names, schema.is_categorical(), strict=True)
         chances = [named.get(name, self.hide_other) for name, category in flags if category]
@@ -227,7 +254,19 @@ def fit_network(
     numbers, places = _read(learning, rows.matrix, families, chosen)
     with one_thread():
         loss = descend(shape, known, numbers, places, values.astype(np.float32), descent, random)
-    return without_last_category(learning), loss
+    return without_category(learning, len(shape.categories) - 1), loss
+
+
+def fit_stranger(
+    estimator: ResidualNetwork, rows: Rows, seed: int, member: int
+) -> tuple[Network, float]:
+    """A network of all of the rows that knows no model types, and its loss."""
+    nameless = replace(estimator, hide_model_type=1.0)
+    every = np.ones(len(rows.values), bool)
+    network, loss = fit_network(nameless, rows, every, seed, member)
+    types = rows.schema.names.index(TYPES)
+    at = [column for column, _ in network.shape.categories].index(types)
+    return without_category(network, at), loss
 
 
 def _read(
@@ -262,18 +301,24 @@ def together(shape: Shape, names: Sequence[str], chance: float) -> Together:
     return Together(chance, places(shape.numbers), gaps, categories)
 
 
-def without_last_category(network: Network) -> Network:
-    """The network that answers as this one does where its last category is hidden."""
+def without_category(network: Network, at: int) -> Network:
+    """The network that answers as this one does where one of its categories is hidden."""
     shape, known = network.shape, dict(network.parameters)
-    _, codes = shape.categories[-1]
-    smaller = replace(shape, categories=shape.categories[:-1])
-    hidden = known["vectors"][-(codes + 1)]
-    last = slice(smaller.inputs, shape.inputs)
-    known["input.bias"] = known["input.bias"] + hidden @ known["input.weight"][last]
-    known["level"] = known["level"] + hidden @ known["direct.weight"][last]
-    known["input.weight"] = known["input.weight"][: smaller.inputs]
-    known["direct.weight"] = known["direct.weight"][: smaller.inputs]
-    known["vectors"] = known["vectors"][: -(codes + 1)]
+    before, (_, codes), after = (
+        shape.categories[:at],
+        shape.categories[at],
+        shape.categories[at + 1 :],
+    )
+    smaller = replace(shape, categories=(*before, *after))
+    first = sum(codes + 1 for _, codes in before)
+    hidden = known["vectors"][first]
+    start = len(shape.numbers) + len(shape.gaps) + shape.vector * at
+    inputs = slice(start, start + shape.vector)
+    known["input.bias"] = known["input.bias"] + hidden @ known["input.weight"][inputs]
+    known["level"] = known["level"] + hidden @ known["direct.weight"][inputs]
+    known["input.weight"] = np.delete(known["input.weight"], inputs, axis=0)
+    known["direct.weight"] = np.delete(known["direct.weight"], inputs)
+    known["vectors"] = np.delete(known["vectors"], slice(first, first + codes + 1), axis=0)
     return Network(smaller, known)
 
 

@@ -38,7 +38,14 @@ ones; both presets differ in nothing else. The publication does not state the cl
 DEFAULT = ("network", "single")
 """What a nightly run tries: the first is the champion where nothing serves yet."""
 
-_LEAST = {"rounds": 0, "reach": 0, "leaves": 2, "expert_leaves": 2, "classifier_leaves": 2}
+_LEAST = {
+    "rounds": 0,
+    "reach": 0,
+    "strangers": 0,
+    "leaves": 2,
+    "expert_leaves": 2,
+    "classifier_leaves": 2,
+}
 _MOST = {"bins": 1_000}
 _MOST_OF_ANY = 1_000_000
 _FROM_NOTHING = {

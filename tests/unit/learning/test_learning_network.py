@@ -16,7 +16,7 @@ from functions.retrain.learning.estimator import Fitted, TrainingSet
 from functions.retrain.learning.network import (
     fit_network,
     rows_of,
-    without_last_category,
+    without_category,
 )
 from functions.retrain.training import memory_with
 from leap_model.columns import Floats
@@ -175,7 +175,7 @@ def test_the_network_without_families_is_the_one_that_hides_them(codes: int) -> 
     network = network_of(shape)
     matrix = some_rows(50)
     matrix[:, 4] = np.nan
-    smaller = without_last_category(network)
+    smaller = without_category(network, len(network.shape.categories) - 1)
     assert smaller.shape == replace(shape, categories=((1, 3),))
     np.testing.assert_allclose(smaller.score(matrix), network.score(matrix), atol=1e-5)
     matrix[:, 4] = 0
