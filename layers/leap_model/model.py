@@ -59,10 +59,15 @@ class Model:
     """Those that every row is asked of."""
 
     def __post_init__(self) -> None:
-        asked = {step.get("network") for step in self.steps if step.get("op") == "network"}
-        together = {name: one for name, one in self.networks.items() if name in asked}
+        together = {name: one for name, one in self.networks.items() if name in self._asked()}
         object.__setattr__(self, "_stacked", Stacked.of(together))
         object.__setattr__(self, "_together", together)
+
+    def _asked(self) -> list[Any]:
+        """The networks that every row is asked of, by steps that nobody checked yet."""
+        every = self.steps if isinstance(self.steps, Sequence) else ()
+        steps = [step for step in every if isinstance(step, Mapping)]
+        return [step.get("network") for step in steps if step.get("op") == "network"]
 
     @classmethod
     def of_one(cls, forest: Forest) -> "Model":

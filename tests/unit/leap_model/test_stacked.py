@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from leap_model.columns import Floats
-from leap_model.model import Model
+from leap_model.errors import ArtifactError
+from leap_model.model import Model, Strangers
 from leap_model.network import Network, Shape
 from leap_model.stacked import MOST_ROWS, Stacked
 from tests.unit.leap_model.residual import COLUMNS, SHAPE, network_of, rows_of
@@ -83,6 +85,53 @@ def test_a_model_says_the_same_of_few_rows_and_of_many(
     monkeypatch.setattr(Network, "score", noted)
     np.testing.assert_allclose(model.predict(matrix), expected, rtol=1e-12)
     assert len(alone) == (0 if rows <= MOST_ROWS else 3)
+
+
+STRANGERS = Strangers([network_of(SHAPE, 7)], 4, 2)
+
+
+@pytest.mark.parametrize("rows", [20, MOST_ROWS + 1])
+def test_strangers_are_asked_of_those_rows_alone_that_have_none_of_the_codes(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    networks, matrix = list(members(SHAPE).values()), rows_of(rows)
+    model = Model.of_networks(networks, COLUMNS, None, strangers=STRANGERS).checked()
+    without = Model.of_networks(networks, COLUMNS, None).predict(matrix)
+    unnamed = ~(matrix[:, 4] < 2)
+    assert 0 < unnamed.sum() < rows
+    asked: list[int] = []
+    score = Network.score
+
+    def noted(network: Network, matrix: Floats) -> Floats:
+        if network is STRANGERS.networks[0]:
+            asked.append(len(matrix))
+        return score(network, matrix)
+
+    monkeypatch.setattr(Network, "score", noted)
+    found = model.predict(matrix)
+    assert asked == [unnamed.sum()]
+    assert found[~unnamed].tobytes() == without[~unnamed].tobytes()
+    expected = score(STRANGERS.networks[0], matrix[unnamed])[:, 0]
+    assert found[unnamed].tobytes() == expected.tobytes()
+    model.predict(matrix[~unnamed])
+    assert asked == [unnamed.sum()]
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        *(("of", name) for name in ("nowhere", None)),
+        *(("networks", names) for names in ([], ["nowhere"], None, 3)),
+        *(("column", at) for at in (-1, COLUMNS, 1.0, None)),
+        *(("codes", codes) for codes in (-1, 1.5, "2", None)),
+    ],
+    ids=str,
+)
+def test_strangers_that_do_not_fit_are_refused(part: str, value: Any) -> None:
+    model = Model.of_networks(list(members(SHAPE).values()), COLUMNS, None, strangers=STRANGERS)
+    steps = [{**step, part: value} if step["op"] == "strangers" else step for step in model.steps]
+    with pytest.raises(ArtifactError, match="do not fit together"):
+        Model(COLUMNS, steps, {}, model.networks).checked()
 
 
 def changed(network: Network, name: str) -> Network:

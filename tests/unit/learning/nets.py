@@ -17,7 +17,15 @@ from leap_model.targets import TARGETS
 from tests.unit.retrain.nights import AS_OF, TINY, outcomes, rows_between
 
 NET = ResidualNetwork(
-    members=2, width=12, blocks=1, vector=3, epochs=6.0, least_steps=60, most_steps=120, batch=64
+    members=2,
+    width=12,
+    blocks=1,
+    vector=3,
+    epochs=6.0,
+    least_steps=60,
+    most_steps=120,
+    batch=64,
+    strangers=0,
 )
 SETTINGS = replace(TINY, estimator=NET, processes=1)
 

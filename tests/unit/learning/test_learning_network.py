@@ -19,7 +19,7 @@ from functions.retrain.learning.network import (
     without_category,
 )
 from functions.retrain.training import memory_with
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Labels
 from leap_model.features.schema import NumberColumn, Schema
 from leap_model.limits import DAY_US
 from leap_model.network import Network, Parameters, Shape
@@ -167,6 +167,52 @@ def test_names_of_families_do_not_matter_while_it_learns(training: TrainingSet) 
     attempts = replace(training.source.attempts, jobs=jobs)
     other = replace(training, source=replace(training.source, attempts=attempts))
     assert bits(NET.fit(other, 0, 1)) == bits(NET.fit(named, 0, 1))
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_the_network_without_a_category_is_the_one_that_hides_it(at: int) -> None:
+    shape = Shape((0, 2), (0,), ((1, 3), (4, 2)), width=6, blocks=2, vector=3)
+    network, matrix = network_of(shape), some_rows(50)
+    column, _ = shape.categories[at]
+    matrix[:, column] = np.nan
+    smaller = without_category(network, at)
+    assert smaller.shape.categories == (shape.categories[1 - at],)
+    np.testing.assert_allclose(smaller.score(matrix), network.score(matrix), atol=1e-5)
+
+
+# Model types that training did not name.
+
+
+def test_a_network_that_knows_no_model_types_answers_for_those_without_a_name(
+    fitted: Fitted, training: TrainingSet
+) -> None:
+    met = replace(NET, strangers=2).fit(training, seed=0, processes=1)
+    assert met.schema is not None
+    at = met.schema.names.index("job.model_type")
+    strangers = [met.model.networks[f"stranger-{number}"] for number in range(2)]
+    assert all(at not in dict(one.shape.categories) for one in strangers)
+    matrix = rows_of(training, NET.scale).matrix[:40]
+    matrix = np.column_stack([matrix, np.zeros((40, len(COLUMNS)))])
+    named = fitted.model.predict(matrix)
+    assert met.model.predict(matrix).tobytes() == named.tobytes()
+    codes = len(met.schema.columns[at].values)  # type: ignore[union-attr]
+    matrix[:20, at], matrix[20:30, at] = np.nan, codes
+    scale = matrix[:, met.schema.names.index(NET.scale)]
+    expected = np.mean([one.score(matrix)[:, 0] for one in strangers], axis=0) + scale
+    np.testing.assert_allclose(met.model.predict(matrix)[:30], expected[:30], rtol=1e-12)
+    assert met.model.predict(matrix)[30:].tobytes() == named[30:].tobytes()
+    alone = [met.model.predict(matrix[[row]])[0] for row in range(40)]
+    np.testing.assert_allclose(alone, met.model.predict(matrix), rtol=1e-6)
+
+
+def test_attempts_of_one_model_type_have_no_strangers(training: TrainingSet) -> None:
+    assert training.source is not None
+    jobs = training.source.attempts.jobs
+    one = replace(jobs, model_type=Labels(np.zeros(len(jobs), np.int32), ("all-alike",)))
+    attempts = replace(training.source.attempts, jobs=one)
+    alike = replace(training, source=replace(training.source, attempts=attempts))
+    model = replace(NET, strangers=1).fit(alike, seed=0, processes=1).model
+    assert list(model.networks) == ["network-0", "network-1"]
 
 
 @pytest.mark.parametrize("codes", [1, 4])
