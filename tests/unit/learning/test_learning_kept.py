@@ -40,7 +40,7 @@ ESTIMATORS: dict[str, Estimator] = {
     ),
     "network": ResidualNetwork(members=3, width=8, blocks=1, vector=2, epochs=1.0, least_steps=20),
 }
-FITS = {"single": 1, "cascade": 3 + 3 + 1, "network": 3}
+FITS = {"single": 1, "cascade": 3 + 3 + 1, "network": 3 + 1}
 
 
 class Killed(BaseException):
