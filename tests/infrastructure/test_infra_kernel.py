@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PROCESSORS = ("aarch64", "x86_64")
 FUNCTIONS = {
     *("leap_forest_bytes", "leap_score", "leap_scratch_bytes", "leap_sort"),
-    *("leap_splits_are_sound", "leap_stamp"),
+    *("leap_splits_are_sound", "leap_stamp", "leap_write_sides"),
 }
 
 compiled = pytest.mark.skipif(not kernel.has_compiler(), reason="zig is not to be had here")
