@@ -32,8 +32,9 @@ _BATCHES = 20
 """An epoch has at least so many, however few the rows."""
 _KNEES = (1e-30, 1e30)
 """Least and greatest knee of a number: 32 bits hold no others."""
-_CONFIG = ("config.", "config_text.")
 TYPES = "job.model_type"
+"""The column that strangers do without."""
+_CONFIG = ("config.", "config_text.")
 _LARGEST = 1e270
 """Numbers beyond it count as it: over the least knee they would be infinite."""
 
@@ -139,19 +140,16 @@ class ResidualNetwork:
             every = np.ones(len(training), bool)
             asked = [(every, at) for at in range(self.members)] + [(~back, 0)] * bool(back.any())
             calls = [(fit_network, self, rows, kept, seed, member) for kept, member in asked]
-            more = self.members + np.arange(self.strangers if rows.has_types else 0)
-            fits = pool.run(
-                [*calls, *((fit_stranger, self, rows, seed, member) for member in more.tolist())]
-            )
+            strangers_at = range(self.members, self.members + self.strangers * rows.has_types)
+            more = [(fit_stranger, self, rows, seed, member) for member in strangers_at]
+            fits = pool.run([*calls, *more])
             peak = pool.peak_mb
         networks, losses = zip(*fits[: self.members], strict=True)
         strangers = rows.strangers([network for network, _ in fits[len(calls) :]])
+        every_network = (*networks, *(network for network, _ in fits[len(calls) :]))
         notes: dict[str, Any] = {
             "loss": float(np.mean(losses)),
-            "parameters": sum(
-                len(network.to_array())
-                for network in (*networks, *(strangers.networks if strangers else ()))
-            ),
+            "parameters": sum(len(network.to_array()) for network in every_network),
         }
         schema, memory, intervals = rows.schema, None, None
         if recalls:
@@ -304,12 +302,8 @@ def together(shape: Shape, names: Sequence[str], chance: float) -> Together:
 def without_category(network: Network, at: int) -> Network:
     """The network that answers as this one does where one of its categories is hidden."""
     shape, known = network.shape, dict(network.parameters)
-    before, (_, codes), after = (
-        shape.categories[:at],
-        shape.categories[at],
-        shape.categories[at + 1 :],
-    )
-    smaller = replace(shape, categories=(*before, *after))
+    before, (_, codes) = shape.categories[:at], shape.categories[at]
+    smaller = replace(shape, categories=(*before, *shape.categories[at + 1 :]))
     first = sum(codes + 1 for _, codes in before)
     hidden = known["vectors"][first]
     start = len(shape.numbers) + len(shape.gaps) + shape.vector * at

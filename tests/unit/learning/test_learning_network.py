@@ -13,11 +13,7 @@ from functions.retrain.learning import network as module
 from functions.retrain.learning import recalling
 from functions.retrain.learning.cluster import Cluster
 from functions.retrain.learning.estimator import Fitted, TrainingSet
-from functions.retrain.learning.network import (
-    fit_network,
-    rows_of,
-    without_category,
-)
+from functions.retrain.learning.network import fit_network, rows_of, without_category
 from functions.retrain.training import memory_with
 from leap_model.columns import Floats, Labels
 from leap_model.features.schema import NumberColumn, Schema
