@@ -26,8 +26,20 @@ class Stalling:
 
     arrived: threading.Event = field(default_factory=threading.Event)
     asked: list[str] = field(default_factory=list)
+    threads: list[threading.Thread] = field(default_factory=list)
     version: str = "v1"
     looks: int = 0
+
+    def looks_over(self) -> None:
+        """Wait for every look that was begun.
+
+        A thread is gone from `threading.enumerate` a moment before it counts as ended, so only
+        to join it tells that a ranking will begin another.
+        """
+        for thread in self.threads:
+            if thread.name == "leap-look":
+                thread.join(LONG_S)
+                assert not thread.is_alive()
 
     def pointer(self, target: str) -> Pointer | None:
         if target != "throughput":
@@ -48,6 +60,13 @@ def stalling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stalling]:
     """Everything arrives at once until `arrived` is cleared."""
     store = Stalling()
     store.arrived.set()
+
+    class Noted(threading.Thread):
+        def start(self) -> None:
+            store.threads.append(self)
+            super().start()
+
+    monkeypatch.setattr(threading, "Thread", Noted)
     monkeypatch.setattr("leap_model.source.load", store.load)
     monkeypatch.setattr("leap_model.limits.REFRESH_WAIT_S", WAIT_S)
     yield store
@@ -66,17 +85,12 @@ def _until(source: StageSource, version: str) -> None:
         time.sleep(0.005)
 
 
-def _look(source: StageSource) -> str:
+def _look(stalling: Stalling, source: StageSource) -> str:
     """The version that a ranking gets which looks; back when the look is over, on any machine."""
-    _looks_over()
+    stalling.looks_over()
     version = source.current().throughput.version
-    _looks_over()
+    stalling.looks_over()
     return version
-
-
-def _looks_over() -> None:
-    threads = threading.enumerate
-    assert _comes_true(lambda: all(thread.name != "leap-look" for thread in threads()))
 
 
 def _comes_true(condition: Callable[[], bool]) -> bool:
@@ -95,7 +109,7 @@ def _stall(stalling: Stalling, version: str) -> None:
 def test_while_a_new_version_is_on_its_way_the_old_one_answers(
     stalling: Stalling, source: StageSource
 ) -> None:
-    assert _look(source) == "v1"
+    assert _look(stalling, source) == "v1"
     _stall(stalling, "v2")
     started = time.monotonic()
     assert [source.current().throughput.version for _ in range(20)] == ["v1"] * 20
@@ -107,21 +121,21 @@ def test_while_a_new_version_is_on_its_way_the_old_one_answers(
 def test_a_download_under_way_is_not_begun_a_second_time(
     stalling: Stalling, source: StageSource
 ) -> None:
-    _look(source)
+    _look(stalling, source)
     _stall(stalling, "v2")
     for _ in range(5):
-        _look(source)
+        _look(stalling, source)
     assert stalling.asked == ["v1", "v2"]
 
 
 def test_a_version_that_was_rolled_back_on_its_way_is_not_served(
     stalling: Stalling, source: StageSource
 ) -> None:
-    _look(source)
+    _look(stalling, source)
     _stall(stalling, "v2")
-    _look(source)
+    _look(stalling, source)
     stalling.version = "v1"
-    _look(source)
+    _look(stalling, source)
     stalling.arrived.set()
     ends = time.monotonic() + 5 * WAIT_S
     while time.monotonic() < ends:
@@ -133,9 +147,9 @@ def test_a_version_that_was_rolled_back_on_its_way_is_not_served(
 def test_only_the_first_call_after_the_cache_time_waits(
     stalling: Stalling, source: StageSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _look(source)
+    _look(stalling, source)
     _stall(stalling, "v2")
-    _look(source)
+    _look(stalling, source)
     monkeypatch.setattr("leap_model.limits.REFRESH_WAIT_S", LONG_S)
     started = time.monotonic()
     source.current()
@@ -169,7 +183,7 @@ def test_a_version_that_is_pointed_at_while_the_first_one_is_on_its_way_is_fetch
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(lambda: source.current().throughput.version)
         assert _comes_true(lambda: stalling.asked == ["v1"])
-        _looks_over()  # else the second would join it, and ask for nothing
+        stalling.looks_over()  # else the second would join it, and ask for nothing
         stalling.version = "v2"
         second = pool.submit(lambda: source.current().throughput.version)
         assert _comes_true(lambda: stalling.looks == 2)
@@ -192,9 +206,9 @@ def test_a_process_without_a_thread_to_spare_serves_what_it_has(
 
 
 def test_a_forked_launcher_looks_for_itself(stalling: Stalling, source: StageSource) -> None:
-    _look(source)
+    _look(stalling, source)
     _stall(stalling, "v2")
-    _look(source)  # its download stalls, and stays behind in the parent
+    _look(stalling, source)  # its download stalls, and stays behind in the parent
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
