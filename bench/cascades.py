@@ -21,15 +21,17 @@ from functions.retrain.dataset import read_records
 from functions.retrain.learning.bins import equal_frequency
 from functions.retrain.learning.estimator import TrainingSet
 from functions.retrain.training import training_set
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Matrix
 from leap_model.features import Schema
+from leap_model.features.raw import FEATURES_VERSION
 from leap_model.reading import partition_days
 from leap_model.stored_catalogue import stored_catalogue
 from leap_model.targets import TARGETS
 from leap_model.times import start_of
 
 BINS: Final = 13
-KEPT: Final = Path(tempfile.gettempdir()) / "leap-bench-cascades"
+# What features of one version fitted, another does not read.
+KEPT: Final = Path(tempfile.gettempdir()) / f"leap-bench-cascades-{FEATURES_VERSION}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,10 @@ class Estimators:
 
     picker: Any
     experts: list[Any]
-    matrix: Floats
+    matrix: Matrix
     schema: Schema
 
-    def predict(self, matrix: Floats) -> Floats:
+    def predict(self, matrix: Matrix) -> Floats:
         """(n,) what scikit-learn predicts, each row by the expert that is picked for it."""
         chosen = self.picker.predict(matrix)
         result = np.empty(len(matrix))
@@ -129,7 +131,7 @@ def _constants(trees: int, leaves: int, rows: TrainingSet) -> dict[str, Any]:
     }
 
 
-def _fitted(kind: Any, file: Path, constants: dict[str, Any], matrix: Floats, target: Any) -> Any:
+def _fitted(kind: Any, file: Path, constants: dict[str, Any], matrix: Matrix, target: Any) -> Any:
     if not file.exists():
         empty = np.isnan(matrix).all(axis=0)
         with threadpool_limits(1):

@@ -13,7 +13,7 @@ from bench.peers.cascades import peers, same_trees
 from bench.timing import alternating_milliseconds
 from functions.retrain.learning.export import export_forest
 from leap_model import engine, walk
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Matrix
 from leap_model.model import Model
 from leap_model.trees import Forest
 
@@ -103,5 +103,5 @@ class _OfNumpy(Forest):
     def __init__(self, forest: Forest) -> None:
         super().__init__(forest.counts, **forest.parts(), prepared=None)
 
-    def score(self, matrix: Floats) -> Floats:
-        return walk.score(self, np.ascontiguousarray(matrix))
+    def score(self, matrix: Matrix) -> Floats:
+        return walk.score(self, np.ascontiguousarray(matrix, np.float64))

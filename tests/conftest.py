@@ -1,5 +1,6 @@
 """Fixtures that many tests share."""
 
+import logging
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -39,6 +40,17 @@ def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     with pytest.MonkeyPatch.context() as patch, no_other_machine(patch):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _logs_of_its_own() -> Iterator[None]:
+    """A handler that a test's program adds goes with it, or it would print into others' output."""
+    root = logging.getLogger()
+    before = list(root.handlers)
+    yield
+    for handler in root.handlers[:]:
+        if handler not in before and not type(handler).__module__.startswith("_pytest"):
+            root.removeHandler(handler)
 
 
 @pytest.fixture

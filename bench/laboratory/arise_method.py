@@ -21,7 +21,7 @@ import pyarrow.csv
 
 from bench.laboratory.methods import Method, MethodError
 from functions.retrain.nights import Night
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Matrix
 from leap_model.features.schema import CategoryColumn, Column
 
 VERSION = "1.0.3"
@@ -68,7 +68,7 @@ def _predicted(night: Night, trees: int) -> Floats:
 
 
 def _write(
-    path: Path, columns: Sequence[Column], matrix: Floats, values: Floats | None = None
+    path: Path, columns: Sequence[Column], matrix: Matrix, values: Floats | None = None
 ) -> None:
     """The rows as CSV: categories as their texts, missing numbers as −1."""
     table: dict[str, pa.Array] = {}

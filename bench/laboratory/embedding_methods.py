@@ -14,10 +14,11 @@ from bench.laboratory.encodings import Standard
 from bench.laboratory.methods import Method
 from bench.laboratory.network import Rows, Size, fit_predict
 from functions.retrain.learning.boosting import Boosting, regressor
+from functions.retrain.learning.estimator import scale_of
 from functions.retrain.learning.single import Single
 from functions.retrain.learning.threads import threads_for
 from functions.retrain.nights import Night
-from leap_model.columns import Floats, Ints, Jobs
+from leap_model.columns import Floats, Ints, Jobs, Matrix
 
 MODEL = "all-MiniLM-L6-v2"
 COMPONENTS = 32
@@ -70,7 +71,7 @@ def _by_network(night: Night, size: Size) -> Floats:
     numeric = ~np.array(rows.schema.is_categorical())
     encoding = Standard.of(rows.matrix[:, numeric])
 
-    def encoded(matrix: Floats, jobs: Jobs) -> Rows:
+    def encoded(matrix: Matrix, jobs: Jobs) -> Rows:
         numbers = np.hstack([encoding(matrix[:, numeric]), embedded(jobs)])
         return Rows(numbers, np.zeros((len(matrix), 0), np.int64))
 
@@ -93,19 +94,17 @@ def _make_trees(trees: float) -> Method:
 
 def _by_trees(night: Night, single: Single) -> Floats:
     rows = night.rows
-    names = rows.schema.names
-    column = names.index(str(rows.scale)) if rows.scale in names else None
     trained = embedded(night.training.jobs)
     center = trained.mean(axis=0)
     # Principal components: the directions in which training rows differ most.
     _, _, directions = np.linalg.svd(np.cov(trained - center, rowvar=False), hermitian=True)
     directions = directions[:COMPONENTS].T
 
-    def encoded(matrix: Floats, vectors: Floats) -> Floats:
+    def encoded(matrix: Matrix, vectors: Floats) -> Floats:
         return np.asfortranarray(np.hstack([matrix, (vectors - center) @ directions]))
 
-    def offset(matrix: Floats) -> Floats:
-        return np.zeros(len(matrix)) if column is None else matrix[:, column]
+    def offset(matrix: Matrix) -> Floats:
+        return scale_of(matrix, rows.schema, rows.scale)
 
     matrix = night.encoded(rows)
     forest = regressor(

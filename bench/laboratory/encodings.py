@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Standard:
     flagged: Floats
 
     @classmethod
-    def of(cls, matrix: Floats) -> "Standard":
+    def of(cls, matrix: Matrix) -> "Standard":
         """Fitted on an (n, columns) matrix with NaN for missing."""
         values = _squeezed(matrix)
         known = ~np.isnan(values)
@@ -29,7 +29,7 @@ class Standard:
         flagged = np.flatnonzero(~known.all(axis=0)).astype(np.float64)
         return cls(center, np.where(spread > 0, spread, 1.0), flagged)
 
-    def __call__(self, matrix: Floats) -> Floats:
+    def __call__(self, matrix: Matrix) -> Floats:
         """(n, columns + flags) the encoded rows; a missing value is the mean."""
         scaled = (_squeezed(matrix) - self.center) / self.spread
         missing = np.isnan(scaled)
@@ -49,16 +49,16 @@ class PiecewiseLinear:
     edges: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, matrix: Floats, bins: int) -> "PiecewiseLinear":
+    def of(cls, matrix: Matrix, bins: int) -> "PiecewiseLinear":
         """Fitted on an (n, columns) matrix with NaN for missing."""
         shares = np.linspace(0, 1, bins + 1)
         edges = []
-        for column in matrix.T:
+        for column in matrix.T.astype(np.float64):
             known = column[~np.isnan(column)]
             edges.append(np.unique(np.quantile(known, shares)) if len(known) else np.zeros(1))
         return cls(tuple(edges))
 
-    def __call__(self, matrix: Floats) -> Floats:
+    def __call__(self, matrix: Matrix) -> Floats:
         """(n, bins of all columns) the encoded rows."""
         parts = []
         for column, edges in zip(matrix.T, self.edges, strict=True):
@@ -68,6 +68,7 @@ class PiecewiseLinear:
         return np.hstack(parts) if parts else np.zeros((len(matrix), 0))
 
 
-def _squeezed(matrix: Floats) -> Floats:
-    squeezed: Floats = np.sign(matrix) * np.log1p(np.abs(matrix))
+def _squeezed(matrix: Matrix) -> Floats:
+    values = matrix.astype(np.float64)
+    squeezed: Floats = np.sign(values) * np.log1p(np.abs(values))
     return squeezed

@@ -9,7 +9,7 @@ import torch  # type: ignore[import-not-found,unused-ignore]
 from numpy.typing import NDArray
 
 from functions.retrain.learning.threads import cores
-from leap_model.columns import Floats, Ints
+from leap_model.columns import Floats, Ints, Matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def fit_predict(
     return predicted
 
 
-def codes_of(matrix: Floats, kinds: Sequence[int]) -> Ints:
+def codes_of(matrix: Matrix, kinds: Sequence[int]) -> Ints:
     """(n, columns) category columns as codes, missing ones as the last of each `kinds`."""
     last = np.array(kinds, np.int64) - 1
     return np.where(np.isnan(matrix), last, np.nan_to_num(matrix).astype(np.int64))

@@ -15,7 +15,7 @@ from bench.laboratory.encodings import PiecewiseLinear
 from bench.laboratory.methods import Method
 from bench.laboratory.network import Rows, Size, codes_of, fit_predict
 from functions.retrain.nights import Night
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Matrix
 from leap_model.features.schema import CategoryColumn
 
 BINS = 16
@@ -38,7 +38,7 @@ def _predicted(night: Night, size: Size) -> Floats:
         if isinstance(column, CategoryColumn)
     ]
 
-    def encoded(matrix: Floats) -> Rows:
+    def encoded(matrix: Matrix) -> Rows:
         return Rows(encoding(matrix[:, ~categorical]), codes_of(matrix[:, categorical], kinds))
 
     asked = encoded(night.encoded(rows))

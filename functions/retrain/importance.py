@@ -14,7 +14,7 @@ import numpy as np
 from functions.retrain.judged import Judged
 from functions.retrain.training import Trained
 from leap_model.catalogue import Catalogue
-from leap_model.columns import Floats, Ints
+from leap_model.columns import Ints, Matrix
 from leap_model.features import raw_columns
 from leap_model.features.schema import SCALES
 
@@ -78,7 +78,7 @@ def importance(
     matrix = trained.schema.encode(raw, len(rows))
     started = clock()
 
-    def within(values: Floats) -> float:
+    def within(values: Matrix) -> float:
         predicted = trained.target.of_log(trained.fitted.model.predict(values))
         return float(np.mean(np.abs(predicted / measured - 1) <= 0.20))
 

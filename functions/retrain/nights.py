@@ -22,7 +22,7 @@ from functions.retrain.training import (
 )
 from functions.retrain.window import Window, evaluation_day, remembered
 from leap_model.catalogue import Catalogue
-from leap_model.columns import Floats, Ints
+from leap_model.columns import Floats, Ints, Matrix
 from leap_model.history import Hashes, History, Outcomes, family_hashes, history_as_of
 from leap_model.reading import partition_days
 from leap_model.store import Store
@@ -101,7 +101,7 @@ class Night:
         target = self.settings.target
         return training_set(self.training, self.known, self.catalogue, target, without=sources)
 
-    def encoded(self, rows: TrainingSet, without: Collection[str] = ()) -> Floats:
+    def encoded(self, rows: TrainingSet, without: Collection[str] = ()) -> Matrix:
         """(n, columns) the jobs as features, in the columns of a training set."""
         raw = columns_without(without, self.jobs.jobs, self.history, self.catalogue)
         return rows.schema.encode(raw, len(self.jobs))

@@ -12,7 +12,6 @@ def admitted(artifact: Artifact, request: Request) -> tuple[list[Candidate], lis
     fit: dict[str, Candidate] = {}
     excluded: list[Excluded] = []
     seen: set[str] = set()
-    trained = trained_types(artifact)
     for value in request.candidates:
         parsed = parse_candidate(value, request.job, artifact.catalogue)
         if parsed.id is not None and parsed.id in seen:
@@ -23,19 +22,12 @@ def admitted(artifact: Artifact, request: Request) -> tuple[list[Candidate], lis
             seen.add(parsed.id)
         if isinstance(parsed, Excluded):
             excluded.append(parsed)
-        elif parsed.hardware.hardware_type in trained or request.allow_untrained:
+        elif parsed.hardware.hardware_type in artifact.trained or request.allow_untrained:
             fit[parsed.id] = parsed
         else:
             name = parsed.hardware.hardware_type
             excluded.append(Excluded(parsed.id, name, "untrained_hardware"))
     return list(fit.values()), excluded
-
-
-def trained_types(artifact: Artifact) -> frozenset[str]:
-    """The types on which enough attempts trained the model."""
-    least = int(artifact.training.get("min_hardware_rows", limits.MIN_HARDWARE_ROWS))
-    rows = artifact.training["hardware_rows"]
-    return frozenset(name for name, count in rows.items() if int(count) >= least)
 
 
 def lacks_features(artifact: Artifact, request: Request, candidates: Sequence[Candidate]) -> bool:

@@ -16,12 +16,12 @@ never share a name, and the same data, seed and versions give the same one.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from leap_model import family
+from leap_model import family, limits
 from leap_model.catalogue import Catalogue, parse_catalogue
 from leap_model.columns import Jobs
 from leap_model.errors import ArtifactError, LeapError, StoreError
@@ -67,6 +67,15 @@ class Artifact:
     training: Mapping[str, Any]
     references: References | StoredReferences | None = None
     intervals: Intervals | None = None
+    trained: frozenset[str] = field(init=False, repr=False, compare=False)
+    """The types on which enough attempts trained the model."""
+
+    def __post_init__(self) -> None:
+        # Once an artifact, not once a request.
+        least = int(self.training.get("min_hardware_rows", limits.MIN_HARDWARE_ROWS))
+        rows = self.training["hardware_rows"]
+        trained = frozenset(name for name, count in rows.items() if int(count) >= least)
+        object.__setattr__(self, "trained", trained)
 
     @property
     def target(self) -> Target:
@@ -263,8 +272,6 @@ def _open(sealed: SealedFolder, at_once: bool) -> Artifact:
 def _check_training(training: Mapping[str, Any]) -> None:
     if training["target"] not in TARGETS:
         raise ArtifactError(f"the artifact predicts {training['target']}, which nothing here reads")
-    for rows in training["hardware_rows"].values():
-        int(rows)  # what a ranking will count on must be a number now
     if training["family_rules_version"] != family.RULES_VERSION:
         raise ArtifactError(
             f"the artifact's families follow rules {training['family_rules_version']}; "

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leap_model import fields, limits
 from leap_model.cells import value_of_cell
-from leap_model.columns import Floats, Labels
+from leap_model.columns import Labels
 from leap_model.errors import CatalogueError, FieldError
 
 SPECIFICATIONS = (
@@ -70,6 +69,16 @@ def fold(name: str) -> str:
 class Catalogue:
     """Hardware types by name and alias.
 
+    Attributes
+    ----------
+    types : tuple of HardwareType
+    specifications : tuple of str
+        The names of all specifications, sorted.
+    values : (specifications, types + 1)
+        Each specification of each type, NaN where unknown; the last column is of no type.
+    vendors : Labels
+        (types + 1,) the vendor of each type, the last of none.
+
     Raises
     ------
     CatalogueError
@@ -95,8 +104,8 @@ class Catalogue:
         self._places = {entry.hardware_type: at for at, entry in enumerate(self.types)}
         # Once a catalogue, not once a request; the last place is of no type.
         self.vendors = Labels.of([*(entry.vendor for entry in self.types), None])
-        self._values = np.full((len(self.specifications), len(self.types) + 1), np.nan)
-        for row, name in zip(self._values, self.specifications, strict=True):
+        self.values = np.full((len(self.specifications), len(self.types) + 1), np.nan)
+        for row, name in zip(self.values, self.specifications, strict=True):
             row[:-1] = [entry.specifications.get(name, np.nan) for entry in self.types]
 
     def __len__(self) -> int:
@@ -104,11 +113,12 @@ class Catalogue:
 
     def find(self, name: str) -> HardwareType | None:
         """The type of that name or alias: exact after trimming and case folding."""
-        return self._by_name.get(fold(name))
+        place = self._places.get(name)  # most are spelled as the catalogue spells them
+        return self._by_name.get(fold(name)) if place is None else self.types[place]
 
-    def places(self, names: Iterable[str]) -> NDArray[np.int64]:
-        """(names,) where the type of each name or alias is among the types; −1 where none is."""
-        return np.array([self._place(name) for name in names], np.int64)
+    def places(self, names: Iterable[str]) -> list[int]:
+        """Where the type of each name or alias is among the types; −1 where none is."""
+        return [self._place(name) for name in names]
 
     def _place(self, name: str) -> int:
         place = self._places.get(name)
@@ -116,10 +126,6 @@ class Catalogue:
             entry = self.find(name)
             return -1 if entry is None else self._places[entry.hardware_type]
         return place
-
-    def values(self, places: NDArray[np.int64]) -> Mapping[str, Floats]:
-        """(n,) each specification of the types at (n,) places, NaN where unknown or of no type."""
-        return dict(zip(self.specifications, self._values[:, places], strict=True))
 
     def to_json(self) -> dict[str, Any]:
         """The form that `parse_catalogue` reads back."""

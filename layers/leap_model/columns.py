@@ -4,20 +4,25 @@ Nothing here works row by row. Text is dictionary-encoded once, so that later st
 Python work per distinct value.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self, TypeAlias
+from math import nan
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+Number: TypeAlias = Floats | float
+"""(n,) numbers, or one for all: what a job has on every candidate need not be an array."""
 Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.int32]
+Matrix: TypeAlias = NDArray[np.floating[Any]]
+"""Features. Those of a schema are of 32 bits, in training as in serving: half the memory, and half
+of what goes to a cluster. What is computed of them is of 64."""
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(NamedTuple):
     """A text column. `codes` (n,) index `values`; −1 is missing."""
 
     codes: Codes
@@ -52,8 +57,7 @@ class Labels:
         return Labels(lookup[self.codes], distinct.values)
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(NamedTuple):
     """One name of an open object: numbers and texts apart, since a name may carry both.
 
     Booleans are the numbers 0 and 1. `numbers` (n,) is NaN where the value is no number.
@@ -71,21 +75,21 @@ class Open:
 class Objects:
     """A column of open objects, one `Open` a name, all of `rows` rows.
 
-    Of one object that all rows share, `rows` is 1 and every array has that one row: numpy takes it
-    for as many as it stands beside.
+    An object that all rows share stays as it is, in `shared`, and nothing is in `by_name`: what
+    comes of it is one number or text for all.
     """
 
     rows: int
     by_name: Mapping[str, Open]
+    shared: Mapping[str, Any] | None = None
 
     @classmethod
     def of_rows(cls, objects: Sequence[Mapping[str, Any] | None]) -> Self:
-        """As `of`, but one row where all are the same object, and not an equal one."""
+        """As `of`, but shared where all are the same object, and not an equal one."""
         first = objects[0] if objects else None
         if first is None or any(entries is not first for entries in objects):
             return cls.of(objects)
-        known = sorted((name, value) for name, value in first.items() if value is not None)
-        return cls(1, {name: _open_of_one(value) for name, value in known})
+        return cls(len(objects), {}, first)
 
     @classmethod
     def of(cls, objects: Sequence[Mapping[str, Any] | None]) -> Self:
@@ -125,10 +129,28 @@ class Objects:
                 name: Open(column.numbers[rows], column.labels.take(rows))
                 for name, column in self.by_name.items()
             },
+            self.shared,
         )
 
-    def number(self, *names: str) -> Floats:
-        """(n,) the first of the names that each row has as a number, else NaN."""
+    def columns(self) -> Iterator[tuple[str, Number | None, Labels | str | None]]:
+        """Each name, its numbers and its texts; of a shared object the one that it has."""
+        if self.shared is None:
+            for name, column in self.by_name.items():
+                yield name, column.numbers, column.labels
+            return
+        for name, value in self.shared.items():
+            if isinstance(value, str):
+                yield name, None, value
+            elif value is not None:
+                yield name, float(value), None
+
+    def number(self, *names: str) -> Number:
+        """(n,) the first of the names that each row has as a number, else NaN; one for all rows
+        where they share an object."""
+        if self.shared is not None:
+            values = map(self.shared.get, names)
+            known = (v for v in values if v is not None and not isinstance(v, str))
+            return float(next(known, nan))
         found = [self.by_name[name].numbers for name in names if name in self.by_name]
         if not found:
             return np.full(self.rows, np.nan)
@@ -137,17 +159,23 @@ class Objects:
             result = np.where(np.isnan(result), other, result)
         return result
 
-
-def _open_of_one(value: Any) -> Open:
-    """As `_open` of a single row, without its work for many."""
-    if isinstance(value, str):
-        return Open(_NO_NUMBER, Labels(_FIRST, (value,)))
-    return Open(np.array([float(value)]), _NO_TEXT)
-
-
-_FIRST: Final = np.zeros(1, np.int32)
-_NO_NUMBER: Final = np.array([np.nan])
-_NO_TEXT: Final = Labels(np.array([-1], np.int32), ())
+    def says(self, names: Iterable[str], texts: Container[str], number: float) -> Any:
+        """(n,) whether an entry of one of the names is one of some texts, whatever its case, or a
+        number; one answer for all rows where they share an object."""
+        if self.shared is not None:
+            values = [self.shared.get(name) for name in names]
+            return any(
+                value.casefold() in texts if isinstance(value, str) else value == number
+                for value in values
+            )
+        said: NDArray[np.bool_] = np.zeros(self.rows, bool)
+        for name in names:
+            if name in self.by_name:
+                numbers, labels = self.by_name[name]
+                said |= numbers == number
+                among = [text.casefold() in texts for text in labels.values]
+                said |= np.array([*among, False], bool)[labels.codes]
+        return said
 
 
 def _open(

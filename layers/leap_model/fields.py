@@ -8,7 +8,7 @@ from collections.abc import ItemsView, Mapping
 from datetime import date
 from functools import lru_cache
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from leap_model.errors import MISSING, FieldError
 from leap_model.limits import (
@@ -39,6 +39,8 @@ def text(value: Any, field: str, longest: int = LONGEST_NAME) -> str:
 
 def integer(value: Any, field: str, least: int, most: int) -> int:
     """A whole number between bounds; 64.0 is one, 64.5, true and "64" are none."""
+    if type(value) is int and least <= value <= most:
+        return value
     if (
         isinstance(value, (int, float))
         and not isinstance(value, bool)
@@ -78,6 +80,11 @@ def measurement(value: Any, field: str) -> float | None:
     if as_float is None:
         raise FieldError(field, value, "a number or null")
     return as_float
+
+
+def is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Whether it is a JSON object, or what Python has for one."""
+    return type(value) is dict or isinstance(value, Mapping)  # the former is told much sooner
 
 
 def boolean(value: Any, field: str) -> bool:
@@ -146,7 +153,7 @@ def _whole(value: Any) -> float:
 
 
 def _entries(value: Any, field: str) -> ItemsView[str, Any]:
-    if not isinstance(value, Mapping) or len(value) > MOST_ENTRIES:
+    if not is_object(value) or len(value) > MOST_ENTRIES:
         raise FieldError(field, value, f"an object of at most {MOST_ENTRIES:,} named values")
     for name in value:
         if not _is_name(name):

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Matrix
 from leap_model.errors import ArtifactError
 from leap_model.network import Network
 from leap_model.stacked import MOST_ROWS, Stacked
@@ -149,10 +149,9 @@ class Model:
             ]
         return cls(n_features, steps, {}, every)
 
-    def predict(self, matrix: Floats) -> Floats:
+    def predict(self, matrix: Matrix) -> Floats:
         """(n,) the prediction of each row of an (n, n_features) matrix."""
         results: dict[str, Floats] = {}
-        result: Floats = matrix
         said = self._said(matrix)
         for step in self.steps:
             if step["op"] == "network":
@@ -160,9 +159,9 @@ class Model:
             else:
                 result = _RUN[step["op"]](self, step, matrix, results)
             results[step["name"]] = result
-        return np.ascontiguousarray(result[:, 0])
+        return np.ascontiguousarray(results[self.steps[-1]["name"]][:, 0])
 
-    def _said(self, matrix: Floats) -> Mapping[str, Floats]:
+    def _said(self, matrix: Matrix) -> Mapping[str, Floats]:
         """What each network says, by name."""
         if self._stacked is not None and len(matrix) <= MOST_ROWS:
             return self._stacked.score(matrix)
@@ -193,13 +192,13 @@ class Strangers:
 
 
 def _score(
-    model: Model, step: Mapping[str, Any], matrix: Floats, done: dict[str, Floats]
+    model: Model, step: Mapping[str, Any], matrix: Matrix, done: dict[str, Floats]
 ) -> Floats:
     extra = [done[name] for name in step["inputs"]]
     return model.forests[step["forest"]].score(np.hstack([matrix, *extra]) if extra else matrix)
 
 
-def _argmax(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats]) -> Floats:
+def _argmax(_: Model, step: Mapping[str, Any], __: Matrix, done: dict[str, Floats]) -> Floats:
     scores = done[step["of"]]
     if scores.shape[1] == 1:  # two classes have one log-odds
         return (scores > 0).astype(np.float64)
@@ -208,7 +207,7 @@ def _argmax(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Float
 
 
 def _select(
-    model: Model, step: Mapping[str, Any], matrix: Floats, done: dict[str, Floats]
+    model: Model, step: Mapping[str, Any], matrix: Matrix, done: dict[str, Floats]
 ) -> Floats:
     chosen = done[step["by"]][:, 0].astype(np.intp)
     # The rows of a forest side by side: each is then asked of a slice.
@@ -223,28 +222,28 @@ def _select(
     return result
 
 
-def _feature(_: Model, step: Mapping[str, Any], matrix: Floats, __: dict[str, Floats]) -> Floats:
-    return matrix[:, [step["column"]]]
+def _feature(_: Model, step: Mapping[str, Any], matrix: Matrix, __: dict[str, Floats]) -> Floats:
+    return matrix[:, [step["column"]]].astype(np.float64)
 
 
-def _add(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats]) -> Floats:
+def _add(_: Model, step: Mapping[str, Any], __: Matrix, done: dict[str, Floats]) -> Floats:
     total = done[step["of"][0]]
     for name in step["of"][1:]:
         total = total + done[name]
     return total
 
 
-def _mean(model: Model, step: Mapping[str, Any], matrix: Floats, done: dict[str, Floats]) -> Floats:
+def _mean(model: Model, step: Mapping[str, Any], matrix: Matrix, done: dict[str, Floats]) -> Floats:
     return _add(model, step, matrix, done) / len(step["of"])
 
 
-def _blend(_: Model, step: Mapping[str, Any], __: Floats, done: dict[str, Floats]) -> Floats:
+def _blend(_: Model, step: Mapping[str, Any], __: Matrix, done: dict[str, Floats]) -> Floats:
     start, other = (done[name] for name in step["of"])
     return start + done[step["by"]] * np.clip(other - start, -step["most"], step["most"])
 
 
 def _strangers(
-    model: Model, step: Mapping[str, Any], matrix: Floats, done: dict[str, Floats]
+    model: Model, step: Mapping[str, Any], matrix: Matrix, done: dict[str, Floats]
 ) -> Floats:
     result = done[step["of"]]
     rows = np.flatnonzero(~(matrix[:, step["column"]] < step["codes"]))

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Matrix
 from leap_model.limits import MOST_CANDIDATES
 
 Singles: TypeAlias = NDArray[np.float32]
@@ -146,7 +146,7 @@ class Network:
     shape: Shape
     parameters: Parameters
 
-    def score(self, matrix: Floats) -> Floats:
+    def score(self, matrix: Matrix) -> Floats:
         """(n, 1) what the network says of each row of an (n, columns) matrix."""
         if len(matrix) > MOST_ROWS:
             starts = range(0, len(matrix), MOST_ROWS)
@@ -159,17 +159,17 @@ class Network:
         result: Floats = said(self.shape.blocks, self.parameters, inputs).astype(np.float64)
         return result.reshape(-1, 1)[: len(matrix)]
 
-    def numbers(self, matrix: Floats) -> tuple[Singles, Singles]:
+    def numbers(self, matrix: Matrix) -> tuple[Singles, Singles]:
         """(n, numbers) standardised, 0 where missing, and (n, gaps) 1 where missing."""
         known = self.parameters
-        values = matrix[:, list(self.shape.numbers)]
+        values = matrix[:, list(self.shape.numbers)].astype(np.float64)
         missing = np.isnan(values)
         with np.errstate(over="ignore"):
             scaled = (on_scale(values, known["knee"]) - known["center"]) / known["spread"]
         near = np.clip(np.where(missing, 0.0, scaled), -FARTHEST, FARTHEST)
         return near.astype(np.float32), missing[:, list(self.shape.gaps)].astype(np.float32)
 
-    def places(self, matrix: Floats) -> NDArray[np.int64]:
+    def places(self, matrix: Matrix) -> NDArray[np.int64]:
         """(n, categories) the row of `vectors` of each code, a column's first where it has none."""
         columns, codes = np.array(self.shape.categories, np.int64).reshape(-1, 2).T
         code = matrix[:, columns]

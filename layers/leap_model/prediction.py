@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from leap_model.catalogue import Catalogue
-from leap_model.columns import Floats, Jobs
+from leap_model.columns import Floats, Jobs, Matrix
 from leap_model.features import Schema, raw_columns
 from leap_model.history import History
 from leap_model.model import Model
@@ -18,7 +18,7 @@ def predict(
     jobs: Jobs,
     history: History,
     catalogue: Catalogue,
-    observe: Callable[[tuple[str, ...], Floats], None] | None = None,
+    observe: Callable[[tuple[str, ...], Matrix], None] | None = None,
     known: Known | None = None,
 ) -> Floats:
     """(n,) the target of n jobs in one pass, in its own unit.

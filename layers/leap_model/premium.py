@@ -1,9 +1,7 @@
 """Premium types stay in a preference only if the job is predicted to use them efficiently."""
 
 from collections.abc import Sequence
-from math import isnan, nan
-
-import numpy as np
+from math import inf, isnan, nan
 
 from leap_model.columns import Floats
 from leap_model.request import Candidate
@@ -25,12 +23,12 @@ def underused(
     if not premium:
         return reasons
     plain = [at for at, candidate in enumerate(candidates) if not candidate.hardware.premium]
-    scores = samples_per_dollar.tolist()
+    scores, rates, used = samples_per_dollar.tolist(), throughput.tolist(), utilization.tolist()
     best = min(plain, key=lambda at: (-scores[at], candidates[at].id), default=None)
     for at in premium:
-        rule, efficiency = "predicted utilization", float(utilization[at])
+        rule, efficiency = "predicted utilization", used[at]
         if isnan(efficiency):
-            rule, efficiency = "relative efficiency", _relative(candidates, throughput, at, best)
+            rule, efficiency = "relative efficiency", _relative(candidates, rates, at, best)
         least = candidates[at].hardware.premium_min_efficiency
         if efficiency < least:
             reasons[at] = f"its {rule} is {efficiency:.2g}; a premium type needs {least:.2g}"
@@ -38,7 +36,7 @@ def underused(
 
 
 def _relative(
-    candidates: Sequence[Candidate], throughput: Floats, at: int, best: int | None
+    candidates: Sequence[Candidate], throughput: Sequence[float], at: int, best: int | None
 ) -> float:
     """Throughput over that on the non-premium candidate with the most samples per dollar, over the
     ratio of their peak 16-bit rates × accelerators × hosts.
@@ -47,9 +45,15 @@ def _relative(
     """
     if best is None:
         return nan
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        faster = throughput[at] / throughput[best]
-        return float(faster / (_peak(candidates[at]) / _peak(candidates[best])))
+    faster = _quotient(throughput[at], throughput[best])
+    return _quotient(faster, _quotient(_peak(candidates[at]), _peak(candidates[best])))
+
+
+def _quotient(numerator: float, denominator: float) -> float:
+    """As numpy has it: infinite over 0, and NaN where that says nothing."""
+    if denominator:
+        return numerator / denominator
+    return inf if numerator > 0 else nan
 
 
 def _peak(candidate: Candidate) -> float:

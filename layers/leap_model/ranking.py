@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from leap_model.admission import admitted, lacks_features, trained_types
+from leap_model.admission import admitted, lacks_features
 from leap_model.answer import ALL_EXCLUDED, MISSING_FEATURE, answer
 from leap_model.artifact import Artifact
-from leap_model.columns import Floats, Jobs, Labels, Objects
+from leap_model.columns import Floats, Jobs, Labels, Matrix, Objects
 from leap_model.history import Hashes, family_hashes
 from leap_model.intervals import COLD, EXTRAPOLATED, UNFAMILIAR
 from leap_model.prediction import predict
@@ -32,7 +32,7 @@ class FeatureRows:
 
     ids: tuple[str, ...]
     columns: tuple[str, ...]
-    matrix: Floats
+    matrix: Matrix
 
 
 Observer: TypeAlias = Callable[[FeatureRows], None]
@@ -90,11 +90,8 @@ def rank_with(
         trained = _trained(artifact, candidates)
     doubts = _doubts(artifact, predicted, trained)
     columns = (throughput.tolist(), per_dollar.tolist(), utilization.tolist(), doubts)
-    entries = [
-        _entry(*parts)
-        for *parts, why in zip(candidates, *columns, wasteful, strict=True)
-        if why is None
-    ]
+    every = map(_entry, candidates, *columns)
+    entries = [entry for entry, why in zip(every, wasteful, strict=True) if why is None]
     entries.sort(key=lambda entry: (-entry["samples_per_dollar"], entry["id"]))
     return answer(
         preference=entries,
@@ -105,7 +102,7 @@ def rank_with(
     )
 
 
-_Shown: TypeAlias = Callable[[tuple[str, ...], Floats], None]
+_Shown: TypeAlias = Callable[[tuple[str, ...], Matrix], None]
 
 
 def _observing(observe: Observer | None, ids: tuple[str, ...]) -> _Shown | None:
@@ -127,11 +124,11 @@ class _Predicted:
 def _predict(
     artifact: Artifact, jobs: Jobs, families: Hashes, shown: _Shown | None = None
 ) -> _Predicted:
-    history = artifact.snapshot.lookup(families)
+    history = artifact.snapshot.lookup(families[:1])  # candidates are of one family
     known = artifact.known(jobs, families)
     parts = (artifact.target, artifact.model, artifact.schema)
     values = predict(*parts, jobs, history, artifact.catalogue, shown, known)
-    return _Predicted(values, history.runs, known)
+    return _Predicted(values, np.full(len(jobs), history.runs[0]), known)
 
 
 def _doubts(
@@ -139,8 +136,7 @@ def _doubts(
 ) -> list[dict[str, Any]]:
     """What each entry says of how sure its prediction is."""
     what = what_is_known(predicted.runs, predicted.known)
-    flags = {"cold": what >= COLD, "unfamiliar": what == UNFAMILIAR, "extrapolated": ~trained}
-    told = [{name: True for name, flag in flags.items() if flag[at]} for at in range(len(what))]
+    told = list(map(_flags, what.tolist(), trained.tolist()))
     if artifact.intervals is None:
         return told
     group = np.where(trained, what, EXTRAPOLATED)
@@ -148,6 +144,17 @@ def _doubts(
     names = (f"{artifact.target.name}_low", f"{artifact.target.name}_high")
     shown = zip(told, *bounds, strict=True)
     return [dict(zip(names, map(float, pair), strict=True)) | flag for flag, *pair in shown]
+
+
+def _flags(what: int, trained: bool) -> dict[str, Any]:
+    flags: dict[str, Any] = {}
+    if what >= COLD:
+        flags["cold"] = True
+        if what == UNFAMILIAR:
+            flags["unfamiliar"] = True
+    if not trained:
+        flags["extrapolated"] = True
+    return flags
 
 
 def _utilization(
@@ -170,8 +177,8 @@ def _utilization(
 
 
 def _trained(artifact: Artifact, candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
-    types = trained_types(artifact)
-    return np.array([candidate.hardware.hardware_type in types for candidate in candidates])
+    types = [candidate.hardware.hardware_type for candidate in candidates]
+    return np.array([name in artifact.trained for name in types])
 
 
 def _jobs(request: Request, candidates: Sequence[Candidate]) -> Jobs:
@@ -213,4 +220,5 @@ def _entry(
     }
     if not isnan(utilization):
         entry["utilization"] = utilization
-    return {**entry, **doubts}
+    entry.update(doubts)
+    return entry

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Matrix
 from leap_model.network import Network, Singles, said, sliced
 
 MOST_ROWS = 256
@@ -47,7 +47,7 @@ class Stacked:
         beside = {name: _beside_slices(name, values) for name, values in stacked.items()}
         return cls(names, first, beside)
 
-    def score(self, matrix: Floats) -> dict[str, Floats]:
+    def score(self, matrix: Matrix) -> dict[str, Floats]:
         """What each network says of an (n, columns) matrix, (n, 1) by name."""
         shape, count = self.first.shape, len(self.names)
         numbers, gaps = self.first.numbers(matrix)

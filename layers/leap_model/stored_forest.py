@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Matrix
 from leap_model.errors import ArtifactError
 from leap_model.late import Late
 from leap_model.trees import Forest, open_forest
@@ -32,7 +32,7 @@ class StoredForest(Late[Forest]):
             raise ArtifactError("a forest has not the columns that the model says it has")
         return forest
 
-    def score(self, matrix: Floats) -> Floats:
+    def score(self, matrix: Matrix) -> Floats:
         """(n, n_outputs) scores of an (n, n_inputs) matrix."""
         return self.opened().score(matrix)
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leap_model import engine, walk
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Matrix
 from leap_model.forest_check import check_splits, check_tables
 from leap_model.forest_file import Array, Counts, decode, encode
 
@@ -84,7 +84,7 @@ class Forest:
     def n_trees(self) -> int:
         return self.counts.n_trees
 
-    def score(self, matrix: Floats) -> Floats:
+    def score(self, matrix: Matrix) -> Floats:
         """(n, n_outputs) the sum of each row's leaves.
 
         Each row's sum runs over the trees in order, whatever rows stand beside it, so that one

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from leap_model.columns import Floats, Ints
+from leap_model.columns import Floats, Ints, Matrix
 from leap_model.trees import Forest, constant_forest
 
 
@@ -25,7 +25,7 @@ class Boosting:
 
 
 def regressor(
-    matrix: Floats,
+    matrix: Matrix,
     values: Floats,
     categorical: Sequence[bool],
     boosting: Boosting,
@@ -49,7 +49,7 @@ def regressor(
 
 
 def classifier(
-    matrix: Floats,
+    matrix: Matrix,
     classes: Ints,
     categorical: Sequence[bool],
     boosting: Boosting,
@@ -79,7 +79,7 @@ def _options(boosting: Boosting, categorical: Sequence[bool], seed: int) -> dict
     }
 
 
-def _fitted(estimator: Any, matrix: Floats, target: Floats | Ints, threads: int) -> Forest:
+def _fitted(estimator: Any, matrix: Matrix, target: Floats | Ints, threads: int) -> Forest:
     from threadpoolctl import threadpool_limits
 
     from functions.retrain.learning.export import export_forest
@@ -89,7 +89,7 @@ def _fitted(estimator: Any, matrix: Floats, target: Floats | Ints, threads: int)
     return export_forest(estimator)
 
 
-def _without_empty_columns(matrix: Floats) -> Floats:
+def _without_empty_columns(matrix: Matrix) -> Matrix:
     """The matrix with columns that are missing in every row set to 0, which no tree splits.
 
     scikit-learn refuses a column without a value, and the rows of one bin may well have one:

@@ -12,7 +12,7 @@ from functions.retrain.learning.kept import Keeping
 from functions.retrain.learning.memory import Memory
 from functions.retrain.learning.workers import Processes
 from leap_model.catalogue import Catalogue
-from leap_model.columns import Floats
+from leap_model.columns import Floats, Matrix
 from leap_model.features import Schema
 from leap_model.intervals import Intervals
 from leap_model.model import Model
@@ -46,7 +46,7 @@ class TrainingSet(Data):
         Where finished fits are kept.
     """
 
-    matrix: Floats
+    matrix: Matrix
     values: Floats
     schema: Schema
     scale: str | None = None
@@ -93,9 +93,9 @@ class Estimator(Protocol):
         """Everything that decides the result besides data and seed."""
 
 
-def scale_of(matrix: Floats, schema: Schema, scale: str | None) -> Floats:
+def scale_of(matrix: Matrix, schema: Schema, scale: str | None) -> Floats:
     """(n,) the column that the target grows with, 0 where there is none."""
     if scale is None or scale not in schema.names:
         return np.zeros(len(matrix))
-    column: Floats = matrix[:, schema.names.index(scale)]
-    return column
+    column = matrix[:, schema.names.index(scale)]
+    return column.astype(np.float64)

@@ -17,7 +17,7 @@ from functions.retrain.learning.threads import one_thread
 from functions.retrain.learning.workers import Processes, workers
 from functions.retrain.sources import columns_without
 from functions.retrain.stages import Stages
-from leap_model.columns import Floats, Ints
+from leap_model.columns import Floats, Ints, Matrix
 from leap_model.features.schema import CategoryColumn, Schema, fit_schema
 from leap_model.history import cutoffs, family_hashes, no_history
 from leap_model.intervals import Intervals
@@ -45,7 +45,7 @@ class Rows(Data):
 
     source: Source
     schema: Schema
-    matrix: Floats
+    matrix: Matrix
     scale: Floats
     values: Floats
     scale_column: int | None
@@ -268,7 +268,7 @@ def fit_stranger(
 
 
 def _read(
-    network: Network, matrix: Floats, families: Ints, rows: Ints
+    network: Network, matrix: Matrix, families: Ints, rows: Ints
 ) -> tuple[tuple[Singles, Singles], NDArray[np.int32]]:
     """What the network reads of some rows of the matrix, and of a column of families beside it.
 
@@ -280,7 +280,8 @@ def _read(
     places = np.empty((len(rows), len(shape.categories)), np.int32)
     for start in range(0, len(rows), MOST_ROWS):
         part = slice(start, start + MOST_ROWS)
-        some = np.column_stack([matrix[rows[part]], families[rows[part]]])
+        mine = families[rows[part]].astype(np.float32)  # far fewer than it counts to
+        some = np.column_stack([matrix[rows[part]], mine])
         numbers[part], gaps[part] = network.numbers(some)
         places[part] = network.places(some)
     return (numbers, gaps), places
@@ -316,12 +317,12 @@ def without_category(network: Network, at: int) -> Network:
     return Network(smaller, known)
 
 
-def _scales(matrix: Floats, columns: Sequence[int], rows: Ints, schema: Schema) -> Parameters:
+def _scales(matrix: Matrix, columns: Sequence[int], rows: Ints, schema: Schema) -> Parameters:
     """Knee, center and spread of numbers, by some rows; logarithms stay as they are."""
     knee = np.zeros(len(columns), np.float32)
     center, spread = np.zeros_like(knee), np.ones_like(knee)
     for at, place in enumerate(columns):
-        column = matrix[rows, place].reshape(-1, 1)
+        column = matrix[rows, place].reshape(-1, 1).astype(np.float64)
         column = column[~np.isnan(column[:, 0])]
         size = np.abs(column[column != 0])
         if not schema.names[place].startswith("ratio.log_") and len(size):

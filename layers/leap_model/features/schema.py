@@ -1,13 +1,14 @@
 """Which columns a model uses and how each becomes a number. Travels in the artifact."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from leap_model import limits
-from leap_model.columns import Floats, Jobs, Labels
+from leap_model.columns import Floats, Ints, Jobs, Labels, Matrix, Number
 from leap_model.errors import ArtifactError
 from leap_model.features.raw import FEATURES_VERSION, Raw
 
@@ -25,12 +26,6 @@ class NumberColumn:
 
     name: str
     imputed: float | None = None
-
-    def encode(self, values: Floats | float) -> Floats | float:
-        """(n,) the feature, or the one number of all rows."""
-        if self.imputed is None:
-            return values
-        return np.where(np.isnan(values), self.imputed, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +47,16 @@ class CategoryColumn:
         codes = {text: code for code, text in enumerate(self.values)}
         object.__setattr__(self, "_codes", codes)
 
-    def encode(self, labels: Labels) -> Floats:
-        """(n,) the code, NaN where missing, or unseen while training saw no rest."""
-        return labels.numbers(self._codes, len(self.values) if self.other else np.nan)
+    def encode(self, values: Number | Labels | str | None) -> Number:
+        """The code of each row, or one for all, NaN where missing, or unseen while training saw no
+        rest."""
+        rest = len(self.values) if self.other else math.nan
+        if isinstance(values, str):
+            return self._codes.get(values, rest)
+        return values.numbers(self._codes, rest) if isinstance(values, Labels) else math.nan
 
 
+_NONE: Final = np.empty(0)
 Column: TypeAlias = NumberColumn | CategoryColumn
 
 
@@ -69,6 +69,10 @@ class Schema:
 
     columns: tuple[Column, ...]
     required: tuple[str, ...]
+    _plan: "_Plan" = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_plan", _Plan.of(self.columns))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,18 +88,37 @@ class Schema:
         more = tuple(NumberColumn(name, 0.0) for name in names)
         return Schema((*self.columns, *more), self.required)
 
-    def encode(self, raw: Raw, rows: int) -> Floats:
+    def encode(self, raw: Raw, rows: int) -> Matrix:
         """The feature matrix (rows, columns), column-major.
 
-        A column that `raw` lacks is missing in every row.
+        A column that `raw` lacks is missing in every row, and so is what 32 bits do not hold.
         """
-        table = np.empty((len(self.columns), rows))
-        for feature, column in zip(table, self.columns, strict=True):
-            values = raw.get(column.name)
-            if isinstance(column, CategoryColumn):
-                feature[:] = column.encode(values) if isinstance(values, Labels) else np.nan
+        table = np.empty((len(self.columns), rows), np.float32)
+        plan = self._plan
+        shared = [math.nan] * len(self.columns)
+        own: dict[int, Floats] = {}
+        for at, name in plan.numbers:
+            values = raw.get(name)
+            if isinstance(values, float):
+                shared[at] = values
+            elif isinstance(values, np.ndarray):
+                own[at] = values
+        for at, column in plan.categories:
+            codes = column.encode(raw.get(column.name))
+            if isinstance(codes, np.ndarray):
+                own[at] = codes
             else:
-                feature[:] = column.encode(values if isinstance(values, np.ndarray) else np.nan)
+                shared[at] = codes
+        with np.errstate(over="ignore"):
+            table[:] = np.array(shared).reshape(-1, 1)
+            if rows <= limits.MOST_CANDIDATES:  # in one go: most of the time is that of a call
+                table[list(own)] = np.concatenate([_NONE, *own.values()]).reshape(len(own), rows)
+            else:
+                for at, numbers in own.items():
+                    table[at] = numbers
+        np.copyto(table, np.nan, where=np.isinf(table))
+        some = table[plan.gaps]
+        table[plan.gaps] = np.where(np.isnan(some), plan.imputed, some)
         return table.T
 
     def to_json(self) -> dict[str, Any]:
@@ -141,6 +164,31 @@ class Schema:
         return cls(columns, required)
 
 
+class _Plan(NamedTuple):
+    """How to encode, worked out once a model and not once a request.
+
+    `numbers` and `categories` are columns with their places. What is missing in the columns at
+    `gaps` is `imputed`, (gaps, 1).
+    """
+
+    numbers: list[tuple[int, str]]
+    categories: list[tuple[int, CategoryColumn]]
+    gaps: Ints
+    imputed: Matrix
+
+    @classmethod
+    def of(cls, columns: tuple[Column, ...]) -> Self:
+        named = list(enumerate(columns))
+        numbers = [(at, column) for at, column in named if isinstance(column, NumberColumn)]
+        gaps = {at: column.imputed for at, column in numbers if column.imputed is not None}
+        return cls(
+            [(at, column.name) for at, column in numbers],
+            [(at, column) for at, column in named if isinstance(column, CategoryColumn)],
+            np.array(list(gaps), np.int64),
+            np.array(list(gaps.values()), np.float32).reshape(-1, 1),
+        )
+
+
 def _column(entry: Mapping[str, Any]) -> Column:
     if entry["kind"] == "category":
         return CategoryColumn(str(entry["name"]), tuple(entry["values"]), bool(entry["other"]))
@@ -169,7 +217,9 @@ def fit_schema(
             category = _category(name, values, most_categories, least_rows)
             if category is not None:
                 columns.append(category)
-        elif _varies(values) or (name in SCALES and _present(values)):
+        elif isinstance(values, np.ndarray) and (
+            _varies(values) or (name in SCALES and _present(values))
+        ):
             columns.append(NumberColumn(name, _imputed(name, values)))
     return Schema(tuple(columns), tuple(_required(jobs)))
 
@@ -183,7 +233,7 @@ def _commonest(raw: Raw) -> set[str]:
     return kept
 
 
-def _present(values: Floats | Labels) -> int:
+def _present(values: Number | Labels | str) -> int:
     if isinstance(values, Labels):
         return int(np.count_nonzero(values.codes >= 0))
     return int(np.count_nonzero(~np.isnan(values)))

@@ -151,20 +151,35 @@ def test_an_object_that_several_rows_share_gives_what_equal_ones_do() -> None:
     assert Objects.of(rows).rows == len(rows)
 
 
-def test_an_object_that_all_rows_share_is_one_row_of_them() -> None:
-    entries = {"b": 2, "precision": "fp16", "none": None, "flag": True, "a": 0.5}
-    one, whole = Objects.of_rows([entries] * 5), Objects.of([entries])
-    assert one.rows == 1
-    assert list(one.by_name) == list(whole.by_name) == ["a", "b", "flag", "precision"]
-    for name, column in one.by_name.items():
-        np.testing.assert_array_equal(column.numbers, whole.by_name[name].numbers)
-        np.testing.assert_array_equal(column.labels.codes, whole.by_name[name].labels.codes)
-        assert column.labels.values == whole.by_name[name].labels.values
-    np.testing.assert_array_equal(one.number("none", "b"), [2.0])
+SHARED: dict[str, Any] = {"b": 2, "precision": "FP32", "none": None, "flag": True, "a": 0.5}
+
+
+def test_an_object_that_all_rows_share_says_once_what_each_row_would() -> None:
+    one, whole = Objects.of_rows([SHARED] * 5), Objects.of([SHARED] * 5)
+    assert one.rows == 5
+    assert list(one.columns()) == [
+        *[("b", 2.0, None), ("precision", None, "FP32"), ("flag", 1.0, None), ("a", 0.5, None)]
+    ]
+    for names in [("none", "b"), ("precision", "a"), ("flag",), ("nowhere",), ()]:
+        assert isinstance(one.number(*names), float)
+        np.testing.assert_array_equal(np.full(5, one.number(*names)), whole.number(*names))
+    assert one.take(np.array([0, 3])) == Objects(2, {}, SHARED)
+
+
+@pytest.mark.parametrize(
+    ("names", "number"), [(("precision",), 7), (("b",), 2), (("nowhere", "b"), 3), ((), 2)]
+)
+def test_what_an_entry_says_is_the_same_of_shared_and_of_own_objects(
+    names: tuple[str, ...], number: float
+) -> None:
+    one, whole = Objects.of_rows([SHARED] * 5), Objects.of([SHARED] * 5)
+    said = whole.says(names, {"fp32"}, number)
+    assert said.tolist() == [one.says(names, {"fp32"}, number)] * 5
 
 
 @pytest.mark.parametrize(
     "objects", [[], [{"a": 1}, {"a": 1}], [{"a": 1}, None], [None, None]], ids=str
 )
 def test_objects_that_rows_do_not_share_are_rows(objects: list[dict[str, Any] | None]) -> None:
+    assert Objects.of_rows(objects).shared is None
     assert Objects.of_rows(objects).rows == len(objects)

@@ -1,13 +1,14 @@
 """Features: which columns a model gets and how each becomes a number, in training as in serving."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from leap_model.catalogue import parse_catalogue
-from leap_model.columns import Floats, Jobs
+from leap_model.columns import Floats, Jobs, Objects
 from leap_model.errors import ArtifactError
 from leap_model.features import Schema, raw_columns
 from leap_model.features.raw import FEATURES_VERSION, Raw
@@ -37,8 +38,13 @@ def column_of(schema: Schema, name: str) -> NumberColumn | CategoryColumn:
 def values_of(schema: Schema, name: str, rows: Rows, history: History | None = None) -> Floats:
     matrix = schema.encode(raw_of(rows, history), len(rows))
     assert matrix.shape == (len(rows), len(schema.columns))
-    values: Floats = matrix[:, schema.names.index(name)]
-    return values
+    return matrix[:, schema.names.index(name)].astype(np.float64)
+
+
+def history_of(rows: int, runs: float = 2.0) -> History:
+    known = np.full(rows, runs)
+    nothing = np.where(known > 0, 0.0, np.nan)
+    return History(nothing + 1.5, nothing + 1.25, nothing + 0.5, known, known.astype(np.int64))
 
 
 def configs(*values: Any) -> Rows:
@@ -67,6 +73,34 @@ def test_one_row_at_a_time_is_encoded_as_all_together() -> None:
     alone = [schema.encode(raw_of([row]), 1)[0] for row in rows]
     np.testing.assert_array_equal(np.array(alone), together)
     assert np.isfortran(together)
+
+
+@pytest.mark.parametrize("runs", [0.0, 3.0])
+@pytest.mark.parametrize("at", [0, 1, 7])
+def test_what_the_rows_of_a_ranking_share_is_encoded_as_if_each_had_it(
+    at: int, runs: float
+) -> None:
+    schema = schema_of(varied(), history_of(60))
+    job = varied()[at]
+    rows = [job | {"hardware_type": name} for name in ("fast-8", "mid-8", "slow-4", "elsewhere")]
+    config, allocation, architecture = (
+        Objects.of_rows([job[name]] * len(rows))
+        for name in ("config", "allocation", "architecture")
+    )
+    jobs = replace(jobs_of(rows), config=config, allocation=allocation, architecture=architecture)
+    one = history_of(1, runs)
+    together = schema.encode(raw_columns(jobs, one, HARDWARE), len(rows))
+    each = one.take(np.zeros(len(rows), np.int64))
+    np.testing.assert_array_equal(together, schema.encode(raw_of(rows, each), len(rows)))
+    assert together.dtype == np.float32
+
+
+@pytest.mark.parametrize("value", [1e39, -1e39, 1.7e308])
+def test_what_32_bits_do_not_hold_is_missing(value: float) -> None:
+    schema = schema_of(configs(*range(60)))
+    several, one = configs(value, 1.0), configs(value)
+    np.testing.assert_array_equal(values_of(schema, "config.x", several), [np.nan, 1.0])
+    np.testing.assert_array_equal(values_of(schema, "config.x", one), [np.nan])
 
 
 def test_the_order_of_rows_and_of_columns_does_not_choose_the_schema() -> None:

@@ -14,7 +14,8 @@ from tests.unit.leap_model.builders import jobs_of
 def ratios(catalogue: list[dict[str, Any]], **row: Any) -> dict[str, float]:
     """Every number column of one job."""
     raw = raw_columns(jobs_of([row]), no_history(1), parse_catalogue(catalogue))
-    return {name: float(values[0]) for name, values in raw.items() if not hasattr(values, "codes")}
+    numbers = {name: values for name, values in raw.items() if isinstance(values, np.ndarray)}
+    return {name: float(values[0]) for name, values in numbers.items()}
 
 
 GPU = {

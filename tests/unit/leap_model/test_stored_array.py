@@ -37,7 +37,7 @@ def test_an_array_comes_back_to_its_bits(array: np.ndarray[Any, Any]) -> None:
     ],
 )
 def test_anything_else_is_no_array(content: bytes) -> None:
-    with pytest.raises(ValueError, match="no array|an array|buffer"):
+    with pytest.raises(ValueError, match=r"array|buffer"):
         of_npy(content)
 
 

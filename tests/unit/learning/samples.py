@@ -10,7 +10,7 @@ from functions.retrain.learning import cascade
 from functions.retrain.learning.cascade import Cascade
 from functions.retrain.learning.estimator import TrainingSet
 from leap_model.artifact import Artifact
-from leap_model.columns import Floats, Ints
+from leap_model.columns import Floats, Ints, Matrix
 from leap_model.features.schema import CategoryColumn, NumberColumn, Schema
 from leap_model.model import Model
 from tests.unit.leap_model.builders import tiny_artifact
@@ -29,7 +29,7 @@ SMALL = Cascade(
 SLOPES = (1.0, -2.0, 2.0, -1.0)
 
 
-def training_set(matrix: Floats, values: Floats, categories: Collection[int] = ()) -> TrainingSet:
+def training_set(matrix: Matrix, values: Floats, categories: Collection[int] = ()) -> TrainingSet:
     """Rows of nameless numbers, or of codes from 0 to 5 in the columns that are `categories`."""
     columns = [
         CategoryColumn(f"config_text.c{at}", tuple("abcdef"), other=False)
@@ -61,7 +61,7 @@ def moving(monkeypatch: pytest.MonkeyPatch, to: Callable[[Ints], Ints]) -> None:
     monkeypatch.setattr(cascade, "nearest_expert", lambda errors, current: to(current))
 
 
-def expert_score(model: Model, number: int, matrix: Floats) -> Floats:
+def expert_score(model: Model, number: int, matrix: Matrix) -> Floats:
     """(n,) what the expert of one bin says of every row."""
     return model.forests[f"expert-{number:02}"].score(matrix)[:, 0]
 

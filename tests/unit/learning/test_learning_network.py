@@ -154,8 +154,7 @@ def test_names_of_families_do_not_matter_while_it_learns(training: TrainingSet) 
     assert training.source is not None
     family = training.source.attempts.jobs.family
     named = with_families(training, [f"{family.values[code]}" for code in family.codes])
-    reversed_codes = replace(
-        family,
+    reversed_codes = family._replace(
         codes=(len(family.values) - 1 - family.codes).astype(np.int32),
         values=family.values[::-1],
     )

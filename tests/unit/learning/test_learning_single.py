@@ -45,5 +45,6 @@ def test_where_the_scale_is_no_column_scaled_is_plain(rows: TrainingSet, scale: 
 
 
 def test_a_handful_of_rows_is_their_median_over_the_scale(rows: TrainingSet) -> None:
-    few = replace(rows, matrix=rows.matrix[:9], values=rows.matrix[:9, 1] + 3.0)
+    values = rows.matrix[:9, 1].astype(np.float64) + 3.0
+    few = replace(rows, matrix=rows.matrix[:9], values=values)
     np.testing.assert_allclose(SCALED.fit(few, seed=0).model.predict(BEYOND), [12.0, 12.0])

@@ -8,7 +8,7 @@ import numpy as np
 
 from leap_model.artifact import Artifact
 from leap_model.catalogue import parse_catalogue
-from leap_model.columns import Floats, Labels
+from leap_model.columns import Floats, Labels, Matrix
 from leap_model.features import Schema
 from leap_model.features.schema import NumberColumn
 from leap_model.history import History, Outcomes, Snapshot, family_hashes, snapshot_as_of
@@ -28,8 +28,8 @@ class Echo(Model):
 
     offset: float = 0.0
 
-    def predict(self, matrix: Floats) -> Floats:
-        return np.log(matrix[:, 0] + self.offset)
+    def predict(self, matrix: Matrix) -> Floats:
+        return np.log(matrix[:, 0].astype(np.float64) + self.offset)
 
 
 def hardware(name: str, rate: float = 100.0, **values: Any) -> dict[str, Any]:

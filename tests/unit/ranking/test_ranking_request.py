@@ -1,12 +1,14 @@
 """The request as a whole: how many candidates, how large, and the job's own fields."""
 
 import json
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from leap_model import Ranker
 from leap_model.limits import MOST_REQUEST_BYTES
+from leap_model.request import is_small
 from tests.support import checked, preferred, request
 from tests.unit.ranking.hand_made import hand_made, hardware, job, ranker_of
 
@@ -57,6 +59,38 @@ def test_a_request_may_have_256_kilobytes_and_no_more(ranker: Ranker) -> None:
     answer = checked(ranker.rank(_of_size(MOST_REQUEST_BYTES + 1)))
     assert answer["reason"] == "invalid_request"
     assert "256 KB" in answer["detail"]
+
+
+@pytest.mark.parametrize(
+    "filler",
+    [
+        *(
+            "\x00" * 60,
+            "é" * 60,
+            "\U0001f600" * 60,
+            "\ud800" * 60,
+            "",
+            None,
+            True,
+            10**300,
+            -(2**31),
+        ),
+        *(5e-324, -1.7976931348623157e308, [None] * 60, [[]], [{}], {"": None}, {"\x01": "a"}),
+    ],
+    ids=lambda value: repr(value)[:12].encode("ascii", "backslashreplace").decode(),
+)
+def test_what_passes_for_small_is_small(monkeypatch: pytest.MonkeyPatch, filler: Any) -> None:
+    # The quick look takes what it lets pass for at most as much JSON as there may be.
+    for most in (10, 100, 400, 1_000, 10_000):
+        monkeypatch.setattr("leap_model.limits.MOST_REQUEST_BYTES", most)
+        asked = {"filler": filler, "again": [filler] * 3}
+        assert not is_small(asked) or len(json.dumps(asked)) <= most
+    assert is_small(asked)
+
+
+@pytest.mark.parametrize("value", [object(), MappingProxyType({})], ids=["object", "mapping"])
+def test_what_cannot_be_sized_quickly_is_sized_as_json(value: Any) -> None:
+    assert not is_small({"filler": value})
 
 
 def test_non_ascii_text_counts_by_its_bytes(ranker: Ranker) -> None:
