@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from leap_model import fields, limits
 from leap_model.errors import MISSING, FieldError
-from leap_model.json_text import compact
+from leap_model.json_text import as_written, compact
 from leap_model.times import now_us
 
 SCHEMA_VERSION = 1
@@ -94,28 +94,30 @@ def parse_attempt(record: Any, now: int | None = None) -> Attempt:
         "duration_s": _optional(get("duration_s"), "duration_s", least=0),
         "cost_usd": _optional(get("cost_usd"), "cost_usd", least=0),
         "utilization": _optional(get("utilization"), "utilization", least=0, most=1),
-        "ranking": _ranking(get("ranking")),
+        "ranking": ranking_of(get("ranking")),
     }
-    digest = _digest(values)
-    ranking = values["ranking"]
-    values |= {
-        "config": compact(config),
-        "allocation": compact(allocation),
-        "ranking": None if ranking is None else compact(ranking),
-    }
-    return Attempt(
-        **values,
-        dropped_values=dropped_config + dropped_allocation,
-        record_sha256=digest,
-    )
+    return attempt_of(values, dropped_config + dropped_allocation)
 
 
-def _digest(values: Mapping[str, Any]) -> str:
-    """Of what a record says, whatever the order and spelling in which it says it."""
+def attempt_of(values: dict[str, Any], dropped: int) -> Attempt:
+    """The attempt of checked values, all fields but the last two and in their order, and of how
+    many nested values were left out of them."""
+    open_ones = {name: compact(values[name]) for name in ("config", "allocation")}
+    if values["ranking"] is not None:
+        open_ones["ranking"] = compact(values["ranking"])
+    digest = _digest(values, open_ones)
+    values.update(open_ones)
+    return Attempt(*values.values(), dropped, digest)
+
+
+def _digest(values: Mapping[str, Any], written: Mapping[str, str]) -> str:
+    """Of what a record says, whatever the order and spelling in which it says it; some of it is
+    written already."""
+    again: dict[str, Any] = {name: as_written(text) for name, text in written.items()}
     throughput = values["throughput"]
     if throughput is not None and not isfinite(throughput):
-        values = {**values, "throughput": repr(throughput)}  # JSON has no number for it
-    return hashlib.sha256(compact(values).encode()).hexdigest()
+        again["throughput"] = repr(throughput)  # JSON has no number for it
+    return hashlib.sha256(compact({**values, **again}).encode()).hexdigest()
 
 
 def _scalars(value: Any, field: str) -> tuple[dict[str, fields.Scalar], int]:
@@ -136,7 +138,8 @@ def _optional_time(value: Any, field: str) -> int | None:
     return None if value is None else fields.time(value, field)
 
 
-def _ranking(value: Any) -> dict[str, Any] | None:
+def ranking_of(value: Any) -> dict[str, Any] | None:
+    """What of a ranking an attempt keeps; raises FieldError."""
     if value is None:
         return None
     if not isinstance(value, Mapping):

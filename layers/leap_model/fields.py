@@ -22,7 +22,7 @@ from leap_model.times import parse_time, start_of
 
 Scalar: TypeAlias = str | float | int | bool | None
 
-_EXACT = 2**53
+EXACT = 2**53
 """Whole numbers up to it are told apart by a float."""
 _NUMBERS = frozenset((int, float))
 _EARLIEST = start_of(date(EARLIEST_YEAR, 1, 1))
@@ -107,9 +107,14 @@ def time(value: Any, field: str) -> int:
 def recent_time(value: Any, field: str, now: int) -> int:
     """A `time` at which something may have happened: from 2015 up to a day after `now`."""
     moment = time(value, field)
-    if not _EARLIEST <= moment <= now + MOST_AHEAD_US:
+    if not is_recent(moment, now):
         raise FieldError(field, value, f"between {EARLIEST_YEAR} and a day from now")
     return moment
+
+
+def is_recent(moment: int, now: int) -> bool:
+    """Whether something may have happened then: from 2015 up to a day after `now`."""
+    return _EARLIEST <= moment <= now + MOST_AHEAD_US
 
 
 def scalars(value: Any, field: str) -> tuple[dict[str, Scalar], int]:
@@ -123,13 +128,13 @@ def scalars(value: Any, field: str) -> tuple[dict[str, Scalar], int]:
                 rule = f"text of at most {LONGEST_TEXT_VALUE:,} characters"
                 raise FieldError(f"{field}.{name}", entry, rule)
             kept[name] = entry
-        elif entry is None or kind is bool or (kind is int and -_EXACT < entry < _EXACT):
+        elif entry is None or kind is bool or (kind is int and -EXACT < entry < EXACT):
             kept[name] = entry
         elif isinstance(entry, (Mapping, list, tuple)):
             dropped += 1
         else:
             number(entry, f"{field}.{name}")
-            kept[name] = _whole(entry)
+            kept[name] = whole(entry)
     return kept, dropped
 
 
@@ -137,18 +142,18 @@ def numbers(value: Any, field: str) -> dict[str, float]:
     """An object of numbers with any names; nulls are left out."""
     return {
         name: float(entry)
-        if type(entry) in _NUMBERS and -_EXACT < entry < _EXACT
+        if type(entry) in _NUMBERS and -EXACT < entry < EXACT
         else number(entry, f"{field}.{name}")
         for name, entry in _entries(value, field)
         if entry is not None
     }
 
 
-def _whole(value: Any) -> float:
+def whole(value: Any) -> float:
     """64.0 as 64, and what 64 bits do not hold as a float: the same value has one form, whatever
     file and reader it came from."""
     if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < _EXACT else value
+        return int(value) if value.is_integer() and abs(value) < EXACT else value
     return value if -(2**63) <= value < 2**64 else float(value)
 
 
@@ -156,13 +161,13 @@ def _entries(value: Any, field: str) -> ItemsView[str, Any]:
     if not is_object(value) or len(value) > MOST_ENTRIES:
         raise FieldError(field, value, f"an object of at most {MOST_ENTRIES:,} named values")
     for name in value:
-        if not _is_name(name):
+        if not is_name(name):
             raise FieldError(f"a name in {field}", name, f"text of 1 to {LONGEST_NAME} characters")
     return value.items()
 
 
 @lru_cache(maxsize=4096)
-def _is_name(name: Any) -> bool:
+def is_name(name: Any) -> bool:
     """Whether it can name an entry. Kept, because the same few names come again and again."""
     return isinstance(name, str) and 1 <= len(name) <= LONGEST_NAME and _is_unicode(name)
 

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import islice
 from typing import Any, NamedTuple
 
 from leap_model import limits
-from leap_model.attempt import Attempt, parse_attempt
+from leap_model.attempt import Attempt
+from leap_model.attempts import parse_attempts
 from leap_model.errors import FieldError, StoreError
 from leap_model.json_text import read_json
 from leap_model.reading import IDENTITY, day_keys, read_days
@@ -20,6 +22,9 @@ from leap_model.rejected import Rejected, write_rejected
 from leap_model.store import Store
 from leap_model.table import by_day, write_day
 from leap_model.times import day_of
+
+_TOGETHER = 200
+"""Records whose columns are checked at once, few enough to stay in the cache of a processor."""
 
 
 class Record(NamedTuple):
@@ -170,30 +175,39 @@ class _Batch:
 
 
 def _sorted_out(records: Iterable[Record], counts: Counts, now: int) -> _Batch:
-    batch = _Batch()
-    for record in records:
-        counts.read += 1
-        arrived = now if record.received_at is None else record.received_at
-        try:
-            attempt = _parse(record, arrived)
-        except FieldError as fault:
-            batch.rejected.append((record.origin, Rejected(record.body, fault, arrived)))
-            continue
-        counts.dropped_values += attempt.dropped_values
-        others = batch.sources.get(attempt.attempt_id, ())
-        batch.sources[attempt.attempt_id] = (*others, record.origin)
-        other = batch.attempts.get(attempt.attempt_id)
-        if other is None or _supersedes(attempt, other):
-            batch.attempts[attempt.attempt_id] = attempt
+    batch, left = _Batch(), iter(records)
+    while together := list(islice(left, _TOGETHER)):
+        counts.read += len(together)
+        for record, arrived, parsed in _parsed(together, now):
+            if isinstance(parsed, FieldError):
+                batch.rejected.append((record.origin, Rejected(record.body, parsed, arrived)))
+                continue
+            counts.dropped_values += parsed.dropped_values
+            others = batch.sources.get(parsed.attempt_id, ())
+            batch.sources[parsed.attempt_id] = (*others, record.origin)
+            other = batch.attempts.get(parsed.attempt_id)
+            if other is None or _supersedes(parsed, other):
+                batch.attempts[parsed.attempt_id] = parsed
     return batch
 
 
-def _parse(record: Record, now: int) -> Attempt:
-    if isinstance(record.fault, FieldError):
-        raise record.fault
-    if record.fault is not None:
-        raise FieldError("record", record.body[:100].decode("utf-8", "replace"), record.fault)
-    return parse_attempt(record.value, now)
+def _parsed(
+    records: Sequence[Record], now: int
+) -> Iterator[tuple[Record, int, Attempt | FieldError]]:
+    """Each record, when it arrived, and what it says or is wrong with it."""
+    arrived = [now if record.received_at is None else record.received_at for record in records]
+    sound = [at for at, record in enumerate(records) if record.fault is None]
+    values, moments = [records[at].value for at in sound], [arrived[at] for at in sound]
+    attempts = iter(parse_attempts(values, moments))
+    for record, moment in zip(records, arrived, strict=True):
+        fault = record.fault
+        if fault is None:
+            yield record, moment, next(attempts)
+        elif isinstance(fault, FieldError):
+            yield record, moment, fault
+        else:
+            begins = record.body[:100].decode("utf-8", "replace")
+            yield record, moment, FieldError("record", begins, fault)
 
 
 def _supersedes(attempt: Attempt, other: Attempt) -> bool:
