@@ -107,7 +107,7 @@ def attempt_of(values: dict[str, Any], dropped: int) -> Attempt:
         open_ones["ranking"] = compact(values["ranking"])
     digest = _digest(values, open_ones)
     values.update(open_ones)
-    return Attempt(*values.values(), dropped, digest)
+    return Attempt._make((*values.values(), dropped, digest))
 
 
 def _digest(values: Mapping[str, Any], written: Mapping[str, str]) -> str:
