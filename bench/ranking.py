@@ -74,7 +74,7 @@ def _rows(
         median, tail = processor_milliseconds(calls)
         parts = _parts(calls)
         shown = [f"{parts[part]:.2f}" for part in ("request", "past", "features", "model")]
-        times = f"{median / parts['model']:.1f}"
+        times = f"{median / parts['model']:.2f}"
         yield name, count, f"{median:.2f}", f"{tail:.2f}", *shown, times
 
 

@@ -25,28 +25,23 @@ def underused(
     plain = [at for at, candidate in enumerate(candidates) if not candidate.hardware.premium]
     scores, rates, used = samples_per_dollar.tolist(), throughput.tolist(), utilization.tolist()
     best = min(plain, key=lambda at: (-scores[at], candidates[at].id), default=None)
+    # Where there is nothing to compare with, NaN, which is below nothing.
+    rate, peak = (nan, nan) if best is None else (rates[best], _peak(candidates[best]))
     for at in premium:
         rule, efficiency = "predicted utilization", used[at]
         if isnan(efficiency):
-            rule, efficiency = "relative efficiency", _relative(candidates, rates, at, best)
+            rule = "relative efficiency"
+            efficiency = _relative(rates[at], _peak(candidates[at]), rate, peak)
         least = candidates[at].hardware.premium_min_efficiency
         if efficiency < least:
             reasons[at] = f"its {rule} is {efficiency:.2g}; a premium type needs {least:.2g}"
     return reasons
 
 
-def _relative(
-    candidates: Sequence[Candidate], throughput: Sequence[float], at: int, best: int | None
-) -> float:
+def _relative(rate: float, peak: float, others_rate: float, others_peak: float) -> float:
     """Throughput over that on the non-premium candidate with the most samples per dollar, over the
-    ratio of their peak 16-bit rates × accelerators × hosts.
-
-    NaN, which is below nothing, where there is nothing to compare with or a peak is unknown.
-    """
-    if best is None:
-        return nan
-    faster = _quotient(throughput[at], throughput[best])
-    return _quotient(faster, _quotient(_peak(candidates[at]), _peak(candidates[best])))
+    ratio of their peak 16-bit rates × accelerators × hosts; NaN where a peak is unknown."""
+    return _quotient(_quotient(rate, others_rate), _quotient(peak, others_peak))
 
 
 def _quotient(numerator: float, denominator: float) -> float:

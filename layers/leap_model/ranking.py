@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import isfinite, isnan
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -74,7 +74,8 @@ def rank_with(
     throughput, runs = predicted.values, predicted.runs
     costs = np.array([candidate.job_cost_per_hour for candidate in candidates])
     per_dollar = throughput * 3600.0 / costs
-    if not np.isfinite(per_dollar).all():  # nor is it where the throughput is not
+    scores = per_dollar.tolist()
+    if not all(map(isfinite, scores)):  # nor is it where the throughput is not
         raise FloatingPointError("a prediction is not finite")
     utilization = _utilization(serving, request, candidates, jobs, families)
 
@@ -89,7 +90,7 @@ def rank_with(
     if request.allow_untrained:  # no other is admitted
         trained = _trained(artifact, candidates)
     doubts = _doubts(artifact, predicted, trained)
-    columns = (throughput.tolist(), per_dollar.tolist(), utilization.tolist(), doubts)
+    columns = (throughput.tolist(), scores, utilization.tolist(), doubts)
     every = map(_entry, candidates, *columns)
     entries = [entry for entry, why in zip(every, wasteful, strict=True) if why is None]
     entries.sort(key=lambda entry: (-entry["samples_per_dollar"], entry["id"]))

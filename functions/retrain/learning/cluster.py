@@ -1,6 +1,7 @@
 """Fits on the workers of a Dask cluster: its own protocol, its own ways of losing a machine.
 
-Only fits go there: features are one pass of numpy over columns, and stay where the rows are.
+Features are made where the rows are, in one pass of numpy over columns. They go to each worker once,
+in the parts that Dask makes of what is large.
 """
 
 import os
