@@ -1,8 +1,8 @@
 """What a ranking answer is: always every key of contract section 4."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
-from uuid import uuid4
 
 NO_CANDIDATES: Final = "no_candidates"
 INVALID_REQUEST: Final = "invalid_request"
@@ -29,7 +29,7 @@ def answer(
     return {
         "preference": list(preference),
         "excluded": list(excluded),
-        "ranking_id": uuid4().hex,
+        "ranking_id": os.urandom(16).hex(),
         "model_version": models.get("throughput"),
         "models": models,
         "reason": reason,

@@ -34,6 +34,7 @@ import numpy as np
 
 from leap_model.columns import Floats, Matrix
 from leap_model.errors import ArtifactError
+from leap_model.limits import MOST_CANDIDATES
 from leap_model.network import Network
 from leap_model.stacked import MOST_ROWS, Stacked
 from leap_model.stored_forest import StoredForest
@@ -152,6 +153,8 @@ class Model:
     def predict(self, matrix: Matrix) -> Floats:
         """(n,) the prediction of each row of an (n, n_features) matrix."""
         results: dict[str, Floats] = {}
+        if self.forests and len(matrix) <= MOST_CANDIDATES:
+            matrix = np.ascontiguousarray(matrix, np.float64)  # once, not once a forest
         said = self._said(matrix)
         for step in self.steps:
             if step["op"] == "network":
@@ -212,13 +215,14 @@ def _select(
     chosen = done[step["by"]][:, 0].astype(np.intp)
     # The rows of a forest side by side: each is then asked of a slice.
     order = np.argsort(chosen, kind="stable")
-    chosen, rows = chosen[order], matrix[order]
+    chosen, rows = chosen[order], matrix.take(order, axis=0)
     starts = [0, *(np.flatnonzero(chosen[1:] != chosen[:-1]) + 1).tolist(), len(rows)]
-    result = np.empty((len(rows), 1))
+    told, result = np.empty((len(rows), 1)), np.empty((len(rows), 1))
     for start, end in pairwise(starts):
         if start < end:
             forest = model.forests[step["forests"][chosen[start]]]
-            result[order[start:end]] = forest.score(rows[start:end])
+            told[start:end] = forest.score(rows[start:end])
+    result[order] = told
     return result
 
 
