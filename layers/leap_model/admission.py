@@ -35,15 +35,10 @@ def lacks_features(artifact: Artifact, request: Request, candidates: Sequence[Ca
 
     An entry counts as there if the job or any candidate has it.
     """
-    required = artifact.schema.required
-    # Most candidates have the job's own object.
-    configs = {id(candidate.config): candidate.config for candidate in candidates}
-    every = (request.job.config, *configs.values())
-
-    def is_missing(name: str) -> bool:
-        source, _, entry = name.partition(".")
-        if source == "architecture":
-            return entry not in request.job.architecture
-        return all(config.get(entry) is None for config in every)
-
-    return sum(map(is_missing, required)) > limits.MOST_MISSING * len(required)
+    config, architecture = artifact.schema.required_entries
+    missing = len(architecture - request.job.architecture.keys())
+    lacked = [name for name in config if request.job.config.get(name) is None]
+    if lacked:  # most candidates have the job's own object
+        others = {id(candidate.config): candidate.config for candidate in candidates}.values()
+        missing += sum(all(own.get(name) is None for own in others) for name in lacked)
+    return missing > limits.MOST_MISSING * (len(config) + len(architecture))

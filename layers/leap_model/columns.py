@@ -6,7 +6,9 @@ Python work per distinct value.
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from math import nan
+from operator import is_
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -87,7 +89,7 @@ class Objects:
     def of_rows(cls, objects: Sequence[Mapping[str, Any] | None]) -> Self:
         """As `of`, but shared where all are the same object, and not an equal one."""
         first = objects[0] if objects else None
-        if first is None or any(entries is not first for entries in objects):
+        if first is None or not all(map(is_, objects, repeat(first))):
             return cls.of(objects)
         return cls(len(objects), {}, first)
 

@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -73,9 +73,12 @@ class Prepared:
         """(n, outputs) scores of an (n, n_inputs) matrix of float64, row after row in memory."""
         rows = len(matrix)
         scores = np.empty((rows, self._n_outputs))
-        memory = _memory.of(self._scratch_bytes)
-        self._score(self._address, _address(matrix), rows, _address(scores), memory)
+        self.score_at(address_of(matrix), rows, address_of(scores))
         return scores
+
+    def score_at(self, matrix: int, rows: int, scores: int) -> None:
+        """The same of so many rows at an address, written to another."""
+        self._score(self._address, matrix, rows, scores, _memory.of(self._scratch_bytes))
 
     def splits_are_sound(self, largest_tree: int) -> bool:
         """Whether every split lies inside its tree and asks a question that there is."""
@@ -116,6 +119,22 @@ class Prepared:
         setattr(self._forest, name, array.ctypes.data)
 
 
+class Block(NamedTuple):
+    """(n, inputs) rows of float64, row after row in memory, (n, outputs) scores that are written,
+    and where both lie: forests that share the rows out need not be told again and again."""
+
+    rows: Floats
+    scores: Floats
+    rows_at: int
+    scores_at: int
+
+    @classmethod
+    def of(cls, rows: Floats, outputs: int) -> Self:
+        """The block of rows whose scores are to be written."""
+        scores = np.empty((len(rows), outputs))
+        return cls(rows, scores, address_of(rows), address_of(scores))
+
+
 class _Memory(threading.local):
     """What the kernel works in, kept from call to call, apart for each thread."""
 
@@ -134,12 +153,12 @@ class _Memory(threading.local):
 _memory = _Memory()
 
 
-def _address(array: Array) -> int:
+def address_of(array: Any) -> int:
     """Where an array's numbers lie: the quick way, and numpy's for what cannot be written to."""
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(cast(Any, array)))
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
     except (TypeError, ValueError):
-        return array.ctypes.data
+        return int(array.ctypes.data)
 
 
 def name() -> str:

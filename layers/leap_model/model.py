@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from leap_model.columns import Floats, Matrix
+from leap_model.engine import Block
 from leap_model.errors import ArtifactError
 from leap_model.limits import MOST_CANDIDATES
 from leap_model.network import Network
@@ -215,14 +216,14 @@ def _select(
     chosen = done[step["by"]][:, 0].astype(np.intp)
     # The rows of a forest side by side: each is then asked of a slice.
     order = np.argsort(chosen, kind="stable")
-    chosen, rows = chosen[order], matrix.take(order, axis=0)
+    chosen, rows = chosen[order], matrix.take(order, axis=0).astype(np.float64, "C", copy=False)
     starts = [0, *(np.flatnonzero(chosen[1:] != chosen[:-1]) + 1).tolist(), len(rows)]
-    told, result = np.empty((len(rows), 1)), np.empty((len(rows), 1))
+    names, block = step["forests"], Block.of(rows, 1)
     for start, end in pairwise(starts):
         if start < end:
-            forest = model.forests[step["forests"][chosen[start]]]
-            told[start:end] = forest.score(rows[start:end])
-    result[order] = told
+            model.forests[names[chosen[start]]].score_part(block, start, end)
+    result = np.empty((len(rows), 1))
+    result[order] = block.scores
     return result
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from leap_model.columns import Floats, Matrix
+from leap_model.engine import Block
 from leap_model.errors import ArtifactError
 from leap_model.late import Late
 from leap_model.trees import Forest, open_forest
@@ -35,6 +36,10 @@ class StoredForest(Late[Forest]):
     def score(self, matrix: Matrix) -> Floats:
         """(n, n_outputs) scores of an (n, n_inputs) matrix."""
         return self.opened().score(matrix)
+
+    def score_part(self, block: Block, start: int, end: int) -> None:
+        """Write the scores of some rows of a block."""
+        self.opened().score_part(block, start, end)
 
     def to_bytes(self) -> bytes:
         """The file's bytes."""

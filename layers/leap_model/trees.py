@@ -102,6 +102,26 @@ class Forest:
             return self.prepared.score(ordered)
         return walk.score(self, ordered)
 
+    def score_part(self, block: engine.Block, start: int, end: int) -> None:
+        """Write the scores of some rows of a block.
+
+        Raises
+        ------
+        ValueError
+            The block has not the forest's inputs and outputs, or not those rows.
+        """
+        rows, scores, rows_at, scores_at = block
+        if (rows.shape[1], scores.shape[1]) != (self.n_inputs, self.n_outputs):
+            raise ValueError(f"a block of {rows.shape} and {scores.shape} is not this forest's")
+        if not 0 <= start <= end <= len(rows):
+            raise ValueError(f"a block of {len(rows)} rows has none from {start} to {end}")
+        if self.prepared is None:
+            scores[start:end] = walk.score(self, rows[start:end])
+            return
+        rows_at += start * rows.strides[0]
+        scores_at += start * scores.strides[0]
+        self.prepared.score_at(rows_at, end - start, scores_at)
+
     def edge_columns(self) -> NDArray[np.int64]:
         """(n_edges,) the column that each edge is of."""
         edges: Array = np.diff(self.first_edge.astype(np.int64))

@@ -1,7 +1,7 @@
 """Fits on the workers of a Dask cluster: its own protocol, its own ways of losing a machine.
 
-Features are made where the rows are, in one pass of numpy over columns. They go to each worker once,
-in the parts that Dask makes of what is large.
+Features are made where the rows are, in one pass of numpy over columns. They go to each worker
+once, in the parts that Dask makes of what is large.
 """
 
 import os

@@ -72,12 +72,17 @@ class Schema:
     _plan: "_Plan" = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_plan", _Plan.of(self.columns))
+        object.__setattr__(self, "_plan", _Plan.of(self.columns, self.required))
 
     @property
     def names(self) -> tuple[str, ...]:
         """Column names, in the order of the matrix."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def required_entries(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The entries of config and of architecture that `required` names."""
+        return self._plan.required
 
     def is_categorical(self) -> list[bool]:
         """Whether each column holds category codes."""
@@ -175,9 +180,10 @@ class _Plan(NamedTuple):
     categories: list[tuple[int, CategoryColumn]]
     gaps: Ints
     imputed: Matrix
+    required: tuple[frozenset[str], frozenset[str]]
 
     @classmethod
-    def of(cls, columns: tuple[Column, ...]) -> Self:
+    def of(cls, columns: tuple[Column, ...], required: tuple[str, ...]) -> Self:
         named = list(enumerate(columns))
         numbers = [(at, column) for at, column in named if isinstance(column, NumberColumn)]
         gaps = {at: column.imputed for at, column in numbers if column.imputed is not None}
@@ -186,7 +192,12 @@ class _Plan(NamedTuple):
             [(at, column) for at, column in named if isinstance(column, CategoryColumn)],
             np.array(list(gaps), np.int64),
             np.array(list(gaps.values()), np.float32).reshape(-1, 1),
+            (_entries("config.", required), _entries("architecture.", required)),
         )
+
+
+def _entries(source: str, required: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.removeprefix(source) for name in required if name.startswith(source))
 
 
 def _column(entry: Mapping[str, Any]) -> Column:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from leap_model.columns import Floats
+from leap_model.engine import Block
 from leap_model.errors import ArtifactError
 from leap_model.model import Model
 from leap_model.trees import Forest
@@ -99,16 +100,16 @@ def test_select_touches_only_the_chosen_forests(monkeypatch: pytest.MonkeyPatch)
     steps = [score("bins", "bins"), argmax(), select("expert0", "expert1", "expert2")]
     forests = {"bins": THREE, **EXPERTS}
     touched: list[tuple[str, int]] = []
-    original = Forest.score
+    original = Forest.score_part
 
-    def recorded(self: Forest, matrix: Floats) -> Floats:
+    def recorded(self: Forest, block: Block, start: int, end: int) -> None:
         name = next(name for name, entry in forests.items() if entry is self)
-        touched.append((name, len(matrix)))
-        return original(self, matrix)
+        touched.append((name, end - start))
+        original(self, block, start, end)
 
-    monkeypatch.setattr(Forest, "score", recorded)
+    monkeypatch.setattr(Forest, "score_part", recorded)
     Model(2, steps, forests).checked().predict(ROWS[[0, 2, 0]])
-    assert touched == [("bins", 3), ("expert0", 2), ("expert2", 1)]
+    assert touched == [("expert0", 2), ("expert2", 1)]
 
 
 def test_a_stage_reads_another_as_a_column_and_their_sum_is_the_prediction() -> None:

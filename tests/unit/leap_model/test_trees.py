@@ -10,6 +10,7 @@ from functions.retrain.learning.estimator import TrainingSet
 from functions.retrain.learning.export import export_forest
 from functions.retrain.learning.single import Single
 from leap_model.columns import Floats
+from leap_model.engine import Block
 from leap_model.features.schema import CategoryColumn, Schema
 from leap_model.trees import Forest
 from tests.unit.leap_model.builders import Split, forest
@@ -188,6 +189,21 @@ def test_more_trees_than_a_block_holds_are_all_scored() -> None:
 def test_rows_of_another_width_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="of 2 columns was given"):
         forest(Split(1, 0.5, 1.0, 2.0), n_inputs=2).score(np.zeros(shape))
+
+
+@pytest.mark.parametrize(
+    ("shape", "outputs", "start", "end"),
+    [
+        *(((3, 1), 1, 0, 3), ((3, 3), 1, 0, 3), ((3, 2), 2, 0, 3)),
+        *(((3, 2), 1, -1, 3), ((3, 2), 1, 0, 4), ((3, 2), 1, 2, 1)),
+    ],
+)
+def test_a_part_of_a_block_that_is_not_there_is_refused(
+    shape: tuple[int, int], outputs: int, start: int, end: int
+) -> None:
+    block = Block.of(np.zeros(shape), outputs)
+    with pytest.raises(ValueError, match="a block of"):
+        forest(Split(1, 0.5, 1.0, 2.0), n_inputs=2).score_part(block, start, end)
 
 
 def test_rows_of_whole_numbers_are_read_as_numbers() -> None:
