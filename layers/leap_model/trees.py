@@ -111,7 +111,8 @@ class Forest:
             The block has not the forest's inputs and outputs, or not those rows.
         """
         rows, scores, rows_at, scores_at = block
-        if (rows.shape[1], scores.shape[1]) != (self.n_inputs, self.n_outputs):
+        counts = self.counts
+        if rows.shape[1] != counts.n_inputs or scores.shape[1] != counts.n_outputs:
             raise ValueError(f"a block of {rows.shape} and {scores.shape} is not this forest's")
         if not 0 <= start <= end <= len(rows):
             raise ValueError(f"a block of {len(rows)} rows has none from {start} to {end}")

@@ -18,6 +18,9 @@ MOST_ASKED = 3_000
 """Rows held back that are asked about."""
 _FARTHEST = 0.5
 """An error beyond it, in logarithms, is no worse than it."""
+_AS_GOOD = 1.01
+"""Times the least error, up to which the widest `near` is taken: which of two does a little better
+is chance, and the level of more neighbours varies less from night to night."""
 _ROUNDS = 2
 _TRIED = {
     "shrink": (0.03, 0.1, 0.3, 1.0, 3.0),
@@ -90,6 +93,11 @@ def choose(
                     best, least = other, found
         if least == before_round:
             break
+    if best.peers:
+        reaches = {near: error(replace(best, near=near)) for near in _TRIED["near"]}
+        most = _AS_GOOD * min(reaches.values())
+        near = max(near for near, found in reaches.items() if found <= most)
+        best, least = replace(best, near=near), reaches[near]
     if alone < least:
         # No correction exceeds nothing.
         return replace(best, most=0.0), alone, alone

@@ -236,6 +236,17 @@ def test_what_peers_reached_is_believed_where_new_families_do_alike() -> None:
     assert known.error(replace(recall, peers=0.0)) > 2 * with_it
 
 
+@pytest.mark.parametrize("alike", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("seed", range(2))
+def test_of_reaches_that_do_as_well_the_widest_is_taken(alike: float, seed: int) -> None:
+    known = benchmark(alike, seed)
+    recall, _, with_it = known.chosen()
+    assert recall.peers > 0
+    errors = {near: known.error(replace(recall, near=near)) for near in (0.1, 0.3, 1.0, 3.0)}
+    assert errors[recall.near] == with_it <= 1.01 * min(errors.values())
+    assert all(errors[near] > 1.01 * min(errors.values()) for near in errors if near > recall.near)
+
+
 def test_what_peers_reached_is_not_believed_where_it_says_nothing() -> None:
     recall, alone, with_it = scattered(0.3).chosen()
     assert recall.peers <= 0.25
