@@ -1,5 +1,6 @@
 """How much of what ran before to believe: measured on the last days, which no network saw."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -81,6 +82,17 @@ def choose(
 
     alone = float(np.mean(np.minimum(np.abs(values - said), _FARTHEST)))
     best = replace(memory.recall, most=float(np.quantile(np.abs(memory.rest), 0.99)))
+    best, least = _least(best, error)
+    if best.peers:
+        best, least = _widest(best, error)
+    if alone < least:
+        # No correction exceeds nothing.
+        return replace(best, most=0.0), alone, alone
+    return best, alone, least
+
+
+def _least(best: Recall, error: Callable[[Recall], float]) -> tuple[Recall, float]:
+    """The constants of the least error that one change after the other finds, and it."""
     least = error(best)
     for _ in range(_ROUNDS):
         before_round = least
@@ -93,15 +105,15 @@ def choose(
                     best, least = other, found
         if least == before_round:
             break
-    if best.peers:
-        reaches = {near: error(replace(best, near=near)) for near in _TRIED["near"]}
-        most = _AS_GOOD * min(reaches.values())
-        near = max(near for near, found in reaches.items() if found <= most)
-        best, least = replace(best, near=near), reaches[near]
-    if alone < least:
-        # No correction exceeds nothing.
-        return replace(best, most=0.0), alone, alone
-    return best, alone, least
+    return best, least
+
+
+def _widest(recall: Recall, error: Callable[[Recall], float]) -> tuple[Recall, float]:
+    """With the widest `near` that does about as well as the best, and its error."""
+    reaches = {near: error(replace(recall, near=near)) for near in _TRIED["near"]}
+    most = _AS_GOOD * min(reaches.values())
+    near = max(near for near, found in reaches.items() if found <= most)
+    return replace(recall, near=near), reaches[near]
 
 
 def sampled(rows: Ints, most: int = MOST_ASKED) -> Ints:
